@@ -14,11 +14,13 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gdbext.errors import ControlError, UsageError
 from gdbext.target.runtime import runtime_root
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 __all__ = ["ControlClient", "Hello", "LiveSession", "Started", "Status", "discover"]
 

@@ -66,7 +66,7 @@ def session_name(label: str) -> str:
 
 
 def _make_private(root: Path) -> None:
-    """Make `root` with mode 0700, or check that it is ours alone (in /tmp anybody could be first)."""
+    """Make `root` with mode 0700, or check that it is ours alone (in /tmp all could be first)."""
     try:
         root.mkdir(mode=0o700, exist_ok=True)
         status = root.lstat()
@@ -76,8 +76,6 @@ def _make_private(root: Path) -> None:
             "set XDG_RUNTIME_DIR to a directory of yours"
         ) from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-        raise TargetError(
-            f"{root}: is not a directory of yours; remove it or set XDG_RUNTIME_DIR"
-        )
+        raise TargetError(f"{root}: is not a directory of yours; remove it or set XDG_RUNTIME_DIR")
     if status.st_mode & 0o077:
         root.chmod(0o700)

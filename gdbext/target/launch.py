@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Starting QEMU with the recorder: in its own process session, and never left behind."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, Protocol
+
+from gdbext.errors import ControlError, TargetError
+from gdbext.target.control import ControlClient, Hello
+from gdbext.target.runtime import make_session_directory, remove_session_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+__all__ = ["Emulator", "RecorderOptions", "launch", "qemu_command"]
+
+GRACE_S: Final = 5.0
+"""How long QEMU has from SIGTERM to its own end; then SIGKILL."""
+
+READY_TIMEOUT_S: Final = 30.0
+
+_WATCHDOG = Path(__file__).with_name("watchdog.py")
+
+
+class BoardLike(Protocol):
+    """What is needed of a board (gdbext/target/boards.py)."""
+
+    @property
+    def name(self) -> str: ...
+
+    def command_args(self, elf: Path) -> list[str]: ...
+
+
+@dataclass(frozen=True)
+class RecorderOptions:
+    """Options of the plugin (docs/control.md, "Plugin options")."""
+
+    record: bool = False
+    """Record from the first block."""
+    insns: int = 0
+    """Stop recording at the first block end at or after so many instructions; 0: no limit."""
+    level: int | None = None
+    """zstd level; None: the plugin's default."""
+
+    def argument(self, plugin: Path, directory: Path) -> str:
+        """The word after `-plugin`. Commas in paths are doubled, as QEMU wants it."""
+        parts = [_escaped(plugin), f"dir={_escaped(directory)}"]
+        if self.record:
+            parts.append("record=on")
+        if self.insns:
+            parts.append(f"insns={self.insns}")
+        if self.level is not None:
+            parts.append(f"level={self.level}")
+        return ",".join(parts)
+
+
+def qemu_command(
+    qemu: Path,
+    board_args: Sequence[str],
+    plugin_argument: str,
+    *,
+    gdb: str | None = None,
+    extra_args: Sequence[str] = (),
+) -> list[str]:
+    """The whole command line of QEMU.
+
+    Args:
+        gdb: character device for the GDB stub (then the machine waits, halted); None: no stub.
+        extra_args: the user's, last, so that they win.
+    """
+    command = [str(qemu), *board_args, "-plugin", plugin_argument]
+    if gdb is not None:
+        command += ["-S", "-gdb", gdb]
+    return [*command, *extra_args]
+
+
+@dataclass
+class Emulator:
+    """A running QEMU with the recorder. Close it, or use it in `with`: it ends QEMU."""
+
+    command: list[str]
+    directory: Path
+    """The session's directory: the live recording, its `control`, and the GDB stub's socket."""
+    gdb_address: str | None
+    """What to give to GDB's `target remote`; None without a stub."""
+    pid: int
+    """QEMU's process id."""
+    _watchdog: subprocess.Popen[bytes]
+    _pipe: int
+    _output: _Output
+    _keep_directory: bool = False
+    _closed: bool = field(default=False, init=False)
+
+    def __enter__(self) -> Emulator:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def control_path(self) -> Path:
+        """The recorder's control socket."""
+        return self.directory / "control"
+
+    def control(self, timeout_s: float | None = None) -> ControlClient:
+        """A new client of the recorder."""
+        if timeout_s is None:
+            return ControlClient(self.control_path)
+        return ControlClient(self.control_path, timeout_s)
+
+    def poll(self) -> int | None:
+        """QEMU's exit status if it has ended (minus the signal number if it was killed)."""
+        return self._watchdog.poll()
+
+    def wait(self, timeout_s: float | None = None) -> int | None:
+        """Wait for QEMU's end; its exit status, or None after `timeout_s`."""
+        try:
+            status = self._watchdog.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
+        self._output.drain()
+        return status
+
+    def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> Hello | None:
+        """Wait until the recorder answers, and the GDB stub listens if there is one.
+
+        Returns None if QEMU has ended before it could be asked (a guest may be that quick).
+
+        Raises:
+            TargetError: nothing answers within `timeout_s`, or a QEMU that should wait for GDB
+                ended; then with what QEMU said last.
+        """
+        deadline = time.monotonic() + timeout_s
+        hello: Hello | None = None
+        while True:
+            ended = self.poll() is not None
+            if hello is None and self.control_path.exists():
+                # Bound but not yet listening, or going away: try again until the deadline.
+                with suppress(ControlError), self.control(timeout_s) as client:
+                    hello = client.hello()
+            if hello is not None and (self.gdb_address is None or self._stub_listens()):
+                self._output.open_gate()
+                return hello
+            if ended:
+                if self.gdb_address is not None:
+                    raise self.start_error()
+                self._output.open_gate()
+                return hello
+            if time.monotonic() > deadline:
+                raise TargetError(
+                    f"{self.command[0]}: the recorder does not answer within {timeout_s:g} s at "
+                    f"{self.control_path}"
+                )
+            time.sleep(0.01)
+
+    def start_error(self) -> TargetError:
+        """An error that says how QEMU ended and what it said last."""
+        status = self.wait()
+        assert status is not None
+        how = f"ended by signal {-status}" if status < 0 else f"ended with status {status}"
+        said = self._output.last_line() or "it said nothing"
+        name = Path(self.command[0]).name
+        said = said.removeprefix(f"{self.command[0]}: ").removeprefix(f"{name}: ")
+        return TargetError(f"{name} {how}: {said}")
+
+    def terminate(self) -> None:
+        """Ask QEMU to end; it writes the END of the recording. SIGKILL follows if it does not."""
+        self._command(b"t")
+
+    def kill(self) -> None:
+        """End QEMU at once; what was recorded stays in the live directory."""
+        self._command(b"k")
+
+    def close(self) -> None:
+        """End QEMU if it runs, wait for it, and remove the session's directory."""
+        if self._closed:
+            return
+        self._closed = True
+        if self.poll() is None:
+            self.terminate()
+        os.close(self._pipe)
+        self._watchdog.wait()
+        self._output.drain()
+        if not self._keep_directory:
+            remove_session_directory(self.directory)
+
+    def _command(self, byte: bytes) -> None:
+        if self.poll() is None:
+            # It may end between the question and the writing.
+            with suppress(BrokenPipeError):
+                os.write(self._pipe, byte)
+
+    def _stub_listens(self) -> bool:
+        return (self.directory / "gdb").exists()
+
+
+def launch(
+    qemu: Path,
+    board_args: Sequence[str],
+    plugin: Path,
+    *,
+    label: str,
+    recorder: RecorderOptions = RecorderOptions(),
+    gdb: bool = False,
+    extra_args: Sequence[str] = (),
+    data_directory: Path | None = None,
+    keep_directory: bool = False,
+    stdin: int | IO[bytes] | None = subprocess.DEVNULL,
+    stdout: int | IO[bytes] | None = None,
+    quiet: bool = False,
+    environment: dict[str, str] | None = None,
+) -> Emulator:
+    """Start QEMU with the recorder and return at once; `Emulator.wait_ready` waits for it.
+
+    Args:
+        board_args: the board's arguments, ELF path filled in.
+        label: names the session's directory.
+        gdb: halt at the first instruction and serve GDB on a Unix socket in the session's
+            directory.
+        data_directory: where the recording's bytes shall lie (`make_session_directory`).
+        keep_directory: leave the directory after `close`.
+        stdin, stdout: QEMU's, as for Popen. Its stderr goes through us to ours, unless `quiet`.
+
+    Raises:
+        TargetError: QEMU cannot be executed, or there is no place for the directory.
+    """
+    directory = make_session_directory(label, data_directory)
+    try:
+        gdb_path = directory / "gdb"
+        command = qemu_command(
+            qemu,
+            board_args,
+            recorder.argument(plugin, directory),
+            gdb=f"unix:{_escaped(gdb_path)},server=on,wait=off" if gdb else None,
+            extra_args=extra_args,
+        )
+        watchdog, pipe, pid = _start_watchdog(command, stdin, stdout, environment)
+    except BaseException:
+        remove_session_directory(directory)
+        raise
+    assert watchdog.stderr is not None
+    return Emulator(
+        command=command,
+        directory=directory,
+        gdb_address=str(gdb_path) if gdb else None,
+        pid=pid,
+        _watchdog=watchdog,
+        _pipe=pipe,
+        _output=_Output(watchdog.stderr, quiet),
+        _keep_directory=keep_directory,
+    )
+
+
+def _start_watchdog(
+    command: list[str],
+    stdin: int | IO[bytes] | None,
+    stdout: int | IO[bytes] | None,
+    environment: dict[str, str] | None,
+) -> tuple[subprocess.Popen[bytes], int, int]:
+    """Start `watchdog.py`; its process, our end of the command pipe, and QEMU's process id."""
+    command_read, command_write = os.pipe2(os.O_CLOEXEC)
+    report_read, report_write = os.pipe2(os.O_CLOEXEC)
+    try:
+        watchdog = subprocess.Popen(
+            [
+                _python(),
+                "-I",
+                "-S",
+                str(_WATCHDOG),
+                str(command_read),
+                str(report_write),
+                f"{GRACE_S}",
+                *command,
+            ],
+            stdin=stdin,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            pass_fds=(command_read, report_write),
+            start_new_session=True,
+            env=environment,
+        )
+    except OSError as error:
+        os.close(command_write)
+        os.close(report_read)
+        raise TargetError(f"{error.filename}: cannot start: {error.strerror}") from error
+    finally:
+        os.close(command_read)
+        os.close(report_write)
+    with os.fdopen(report_read, "rb") as report:
+        line = report.read().decode(errors="replace").strip()
+    word, _, rest = line.partition(" ")
+    if word == "pid":
+        return watchdog, command_write, int(rest)
+    os.close(command_write)
+    _, said = watchdog.communicate()
+    raise TargetError(rest or f"QEMU's watchdog failed: {said.decode(errors='replace').strip()}")
+
+
+def _python() -> str:
+    """A Python for the watchdog; inside GDB sys.executable may be empty or GDB itself."""
+    executable = sys.executable
+    if executable and "python" in Path(executable).name:
+        return executable
+    return "python3"
+
+
+def _escaped(path: Path) -> str:
+    return str(path).replace(",", ",,")
+
+
+class _Output:
+    """QEMU's stderr on its way to ours: held back until QEMU is ready, last lines remembered.
+
+    Held back because a QEMU that fails at its start is reported as one line of ours.
+    """
+
+    def __init__(self, stream: IO[bytes], quiet: bool) -> None:
+        self._stream = stream
+        self._quiet = quiet
+        self._lines: deque[bytes] = deque(maxlen=20)
+        self._partial = b""
+        self._held: list[bytes] | None = []
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._copy, name="qemu-stderr", daemon=True)
+        self._thread.start()
+
+    def open_gate(self) -> None:
+        """Pass on what was held back, and all that follows."""
+        with self._lock:
+            if self._held is not None:
+                self._write(b"".join(self._held))
+                self._held = None
+
+    def drain(self) -> None:
+        """Wait until all of an ended QEMU's output has been read."""
+        self._thread.join(timeout=2.0)
+
+    def last_line(self) -> str:
+        """The line that tells most: the last that QEMU itself marks, else the last."""
+        with self._lock:
+            raw = [*self._lines, self._partial]
+        lines = [line for line in (piece.decode(errors="replace").strip() for piece in raw) if line]
+        marked = [line for line in lines if line.startswith("qemu")]
+        return (marked or lines or [""])[-1]
+
+    def _copy(self) -> None:
+        fd = self._stream.fileno()
+        while True:
+            select.select([fd], [], [])
+            data = os.read(fd, 65536)
+            if not data:
+                return
+            with self._lock:
+                *whole, self._partial = (self._partial + data).split(b"\n")
+                self._lines.extend(whole)
+                if self._held is not None:
+                    self._held.append(data)
+                else:
+                    self._write(data)
+
+    def _write(self, data: bytes) -> None:
+        if data and not self._quiet:
+            sys.stderr.buffer.write(data)
+            sys.stderr.buffer.flush()
