@@ -191,17 +191,8 @@ def _unpacked_surroundings(path: Path) -> tuple[tuple[str, ...], dict[str, str]]
     data = usr / "share" / "qemu"
     if path.parent.name != "bin" or usr == Path("/usr") or not data.is_dir():
         return (), {}
-    environment = {}
-    libraries = [folder for folder in (usr / "lib").glob("*-linux-gnu*") if folder.is_dir()]
-    for folder in libraries:
-        if (folder / "qemu").is_dir():
-            environment["QEMU_MODULE_DIR"] = str(folder / "qemu")
-    with_libraries = [str(folder) for folder in libraries if next(folder.glob("*.so*"), None)]
-    if with_libraries:
-        inherited = os.environ.get("LD_LIBRARY_PATH")
-        environment["LD_LIBRARY_PATH"] = os.pathsep.join(
-            with_libraries + ([inherited] if inherited else [])
-        )
+    modules = sorted((usr / "lib").glob("*-linux-gnu*/qemu"))
+    environment = {"QEMU_MODULE_DIR": str(modules[0])} if modules else {}
     return ("-L", str(data)), environment
 
 
