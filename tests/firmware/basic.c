@@ -13,6 +13,13 @@
 #endif
 #define TIMER_PERIOD_US 100
 
+/* On an A-profile core some functions are T32, the others A32. */
+#if defined(__arm__) && __ARM_ARCH_PROFILE == 'A'
+#define OTHER_SET __attribute__((target("thumb")))
+#else
+#define OTHER_SET
+#endif
+
 void gx_timer_tick(void)
 {
     gx_counters.interrupts++;
@@ -38,7 +45,7 @@ static uint32_t operation_add(uint32_t left, uint32_t right)
     return left + right;
 }
 
-static uint32_t operation_subtract(uint32_t left, uint32_t right)
+OTHER_SET static uint32_t operation_subtract(uint32_t left, uint32_t right)
 {
     return left - right;
 }
@@ -92,7 +99,7 @@ TAIL static uint32_t tail_odd(uint32_t depth, uint32_t value)
 
 enum state { START, NUMBER, WORD, SPACE, SIGN, END };
 
-GX_NOINLINE static uint32_t scan(const char *text)
+OTHER_SET GX_NOINLINE static uint32_t scan(const char *text)
 {
     enum state state = START;
     uint32_t tokens = 0;

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Test firmware, built when a test asks for it."""
+
+from __future__ import annotations
+
+import fcntl
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+__all__ = ["FIRMWARE_DIRECTORY", "build", "counters", "firmware_path"]
+
+FIRMWARE_DIRECTORY: Final = Path(__file__).resolve().parent.parent / "firmware"
+
+
+def firmware_path(program: str, board: str, variant: str = "") -> Path:
+    """Return the ELF of a program for a board, built if it is not; see tests/firmware/README.md.
+
+    Args:
+        variant: end of the file's name, such as `O0`; empty for programs built in one way.
+    """
+    return build("-".join(filter(None, (program, board, variant))))
+
+
+@cache
+def build(name: str) -> Path:
+    """Return `build/NAME` of the firmware folder after `make` (`.elf` is added if it has no end).
+
+    Skips the test if the compiler is not installed, fails it if there is no such file to build.
+    """
+    file = name if "." in name else f"{name}.elf"
+    target = f"build/{file}"
+    directory = FIRMWARE_DIRECTORY / "build"
+    directory.mkdir(exist_ok=True)
+    with (directory / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several test processes may want the same file
+        missing = _make("missing").split()
+        if target in missing:
+            pytest.skip(f"{file}: its cross compiler is not installed (make firmware)")
+        _make(target)
+    return FIRMWARE_DIRECTORY / target
+
+
+def counters(output: bytes | str) -> dict[str, int]:
+    """Return the counters that a program printed, by name."""
+    text = output.decode(errors="replace") if isinstance(output, bytes) else output
+    words = (line.split() for line in text.splitlines())
+    return {w[1]: int(w[2]) for w in words if len(w) == 3 and w[0] == "counter"}
+
+
+def _make(target: str) -> str:
+    done = subprocess.run(
+        ["make", "--no-print-directory", "-C", str(FIRMWARE_DIRECTORY), target],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        pytest.fail(f"make -C tests/firmware {target}: {done.stdout}{done.stderr}", pytrace=False)
+    return done.stdout
