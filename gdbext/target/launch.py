@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import select
+import stat
 import subprocess
 import sys
 import threading
@@ -13,17 +14,18 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from gdbext.errors import ControlError, TargetError
 from gdbext.target.control import ControlClient, Hello
 from gdbext.target.runtime import make_session_directory, remove_session_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
+    from typing import IO
 
-__all__ = ["Emulator", "RecorderOptions", "launch", "qemu_command"]
+__all__ = ["NO_OPTIONS", "Emulator", "RecorderOptions", "launch", "qemu_command"]
 
 GRACE_S: Final = 5.0
 """How long QEMU has from SIGTERM to its own end; then SIGKILL."""
@@ -31,15 +33,6 @@ GRACE_S: Final = 5.0
 READY_TIMEOUT_S: Final = 30.0
 
 _WATCHDOG = Path(__file__).with_name("watchdog.py")
-
-
-class BoardLike(Protocol):
-    """What is needed of a board (gdbext/target/boards.py)."""
-
-    @property
-    def name(self) -> str: ...
-
-    def command_args(self, elf: Path) -> list[str]: ...
 
 
 @dataclass(frozen=True)
@@ -63,6 +56,9 @@ class RecorderOptions:
         if self.level is not None:
             parts.append(f"level={self.level}")
         return ",".join(parts)
+
+
+NO_OPTIONS: Final = RecorderOptions()
 
 
 def qemu_command(
@@ -99,7 +95,8 @@ class Emulator:
     _watchdog: subprocess.Popen[bytes]
     _pipe: int
     _output: _Output
-    _keep_directory: bool = False
+    keep_directory: bool = False
+    """`close` leaves the directory."""
     _closed: bool = field(default=False, init=False)
 
     def __enter__(self) -> Emulator:
@@ -197,7 +194,7 @@ class Emulator:
         os.close(self._pipe)
         self._watchdog.wait()
         self._output.drain()
-        if not self._keep_directory:
+        if not self.keep_directory:
             remove_session_directory(self.directory)
 
     def _command(self, byte: bytes) -> None:
@@ -216,15 +213,14 @@ def launch(
     plugin: Path,
     *,
     label: str,
-    recorder: RecorderOptions = RecorderOptions(),
+    recorder: RecorderOptions = NO_OPTIONS,
     gdb: bool = False,
     extra_args: Sequence[str] = (),
     data_directory: Path | None = None,
-    keep_directory: bool = False,
-    stdin: int | IO[bytes] | None = subprocess.DEVNULL,
-    stdout: int | IO[bytes] | None = None,
+    stdin: int | None = None,
+    stdout: int = 1,
     quiet: bool = False,
-    environment: dict[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Emulator:
     """Start QEMU with the recorder and return at once; `Emulator.wait_ready` waits for it.
 
@@ -234,8 +230,9 @@ def launch(
         gdb: halt at the first instruction and serve GDB on a Unix socket in the session's
             directory.
         data_directory: where the recording's bytes shall lie (`make_session_directory`).
-        keep_directory: leave the directory after `close`.
-        stdin, stdout: QEMU's, as for Popen. Its stderr goes through us to ours, unless `quiet`.
+        stdin, stdout: file descriptors for QEMU; None: /dev/null. Its stderr goes through us to
+            ours, unless `quiet`.
+        environment: variables that QEMU needs beside ours.
 
     Raises:
         TargetError: QEMU cannot be executed, or there is no place for the directory.
@@ -250,7 +247,7 @@ def launch(
             gdb=f"unix:{_escaped(gdb_path)},server=on,wait=off" if gdb else None,
             extra_args=extra_args,
         )
-        watchdog, pipe, pid = _start_watchdog(command, stdin, stdout, environment)
+        watchdog, pipe, pid = _start_watchdog(command, stdin, stdout, environment or {})
     except BaseException:
         remove_session_directory(directory)
         raise
@@ -263,20 +260,26 @@ def launch(
         _watchdog=watchdog,
         _pipe=pipe,
         _output=_Output(watchdog.stderr, quiet),
-        _keep_directory=keep_directory,
     )
 
 
 def _start_watchdog(
-    command: list[str],
-    stdin: int | IO[bytes] | None,
-    stdout: int | IO[bytes] | None,
-    environment: dict[str, str] | None,
+    command: list[str], stdin: int | None, stdout: int, environment: Mapping[str, str]
 ) -> tuple[subprocess.Popen[bytes], int, int]:
     """Start `watchdog.py`; its process, our end of the command pipe, and QEMU's process id."""
+    # QEMU's variables (a library path, say) are not for the watchdog's Python: `env` sets them,
+    # and becomes QEMU.
+    variables = [f"{name}={value}" for name, value in environment.items()]
+    if variables:
+        command = ["env", *variables, *command]
     command_read, command_write = os.pipe2(os.O_CLOEXEC)
     report_read, report_write = os.pipe2(os.O_CLOEXEC)
+    descriptors = [command_read, report_write]
     try:
+        streams = []
+        for number, flags in ((stdin, os.O_RDONLY), (stdout, os.O_WRONLY)):
+            streams.append(_own_description(number, flags))
+            descriptors.append(streams[-1])
         watchdog = subprocess.Popen(
             [
                 _python(),
@@ -288,20 +291,19 @@ def _start_watchdog(
                 f"{GRACE_S}",
                 *command,
             ],
-            stdin=stdin,
-            stdout=stdout,
+            stdin=streams[0],
+            stdout=streams[1],
             stderr=subprocess.PIPE,
             pass_fds=(command_read, report_write),
             start_new_session=True,
-            env=environment,
         )
     except OSError as error:
         os.close(command_write)
         os.close(report_read)
         raise TargetError(f"{error.filename}: cannot start: {error.strerror}") from error
     finally:
-        os.close(command_read)
-        os.close(report_write)
+        for descriptor in descriptors:
+            os.close(descriptor)
     with os.fdopen(report_read, "rb") as report:
         line = report.read().decode(errors="replace").strip()
     word, _, rest = line.partition(" ")
@@ -310,6 +312,22 @@ def _start_watchdog(
     os.close(command_write)
     _, said = watchdog.communicate()
     raise TargetError(rest or f"QEMU's watchdog failed: {said.decode(errors='replace').strip()}")
+
+
+def _own_description(number: int | None, flags: int) -> int:
+    """A descriptor for QEMU that shares no open file description with ours where that matters.
+
+    QEMU makes its standard streams non-blocking. That is a property of the description, so it
+    would hit us, GDB and the shell on the same terminal or pipe; opened anew, it is QEMU's alone.
+    """
+    if number is None:
+        return os.open(os.devnull, flags)
+    mode = os.fstat(number).st_mode
+    if stat.S_ISCHR(mode) or stat.S_ISFIFO(mode):
+        # It may belong to another user (after su): then it has to be shared.
+        with suppress(OSError):
+            return os.open(f"/proc/self/fd/{number}", flags | os.O_NOCTTY)
+    return os.dup(number)
 
 
 def _python() -> str:

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command line: `gdbext VERB ...`, a door to the registry."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import traceback
+from typing import TYPE_CHECKING, Final, Literal
+
+import gdbext
+from gdbext.commands.context import Context, dispatch
+from gdbext.commands.registry import commands, find_command
+from gdbext.errors import ControlError, GdbextError, UsageError
+from gdbext.render.page import Page
+from gdbext.render.progress import progress_bar
+from gdbext.target.control import ControlClient, discover
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from gdbext.analyses.workspace import Workspace
+    from gdbext.commands.registry import Need
+
+__all__ = ["CliContext", "main"]
+
+EXIT_ERROR: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_INTERRUPTED: Final = 130
+EXIT_RECORD_FAILURE: Final = 125
+
+
+class CliContext(Context):
+    """Files named on the command line; prints to stdout."""
+
+    door: Literal["cli"] = "cli"
+
+    def __init__(self) -> None:
+        terminal = sys.stdout.isatty()
+        self.page = Page(
+            sys.stdout.write,
+            width=shutil.get_terminal_size().columns if terminal else None,
+            colour=terminal and "NO_COLOR" not in os.environ,
+        )
+
+    def workspace(self, options: argparse.Namespace) -> Workspace:
+        """The recording that FILE names, with the symbols of --elf."""
+        # Only now: commands that analyse nothing need not wait for it.
+        from gdbext.analyses.workspace import Workspace
+
+        with progress_bar() as progress:
+            workspace = Workspace(options.file, options.elf, progress=progress)
+            workspace.refresh()
+        return workspace
+
+    def control(self) -> ControlClient:
+        """The recorder, if one runs."""
+        found = discover()
+        if len(found) != 1:
+            raise ControlError(f"{len(found)} recorders run; this needs exactly one")
+        return ControlClient(found[0].directory)
+
+    def check(self, need: Need) -> None:
+        """Nothing: on the command line FILE is an argument, and opening it is the check."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    show_traceback = os.environ.get("GDBEXT_TRACEBACK") == "1"
+    if words and words[0] == "--traceback":
+        show_traceback, words = True, words[1:]
+    if not words or words[0] in ("-h", "--help", "help"):
+        return _help(words[1:])
+    if words[0] == "--version":
+        print(f"gdbext {gdbext.__version__}")
+        return 0
+    made = find_command(words[0], "cli")
+    ours = words[1 : words.index("--")] if "--" in words else words[1:]
+    if made is not None and ("-h" in ours or "--help" in ours):
+        return _help(words[:1])
+    if "--traceback" in ours:
+        show_traceback = True
+        words.remove("--traceback")
+    try:
+        if made is None:
+            raise UsageError(f"unknown command '{words[0]}'; `gdbext help` lists them")
+        status = dispatch(made, CliContext(), words[1:])
+        sys.stdout.flush()
+        return status
+    except GdbextError as error:
+        if show_traceback:
+            traceback.print_exc()
+        else:
+            print(f"gdbext: {error}", file=sys.stderr)
+        if words[0] == "record":
+            return EXIT_RECORD_FAILURE
+        return EXIT_USAGE if isinstance(error, UsageError) else EXIT_ERROR
+    except KeyboardInterrupt:
+        print("gdbext: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output is gone (`| head`): nothing is wrong. Python would complain
+        # once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_ERROR
+    except Exception as error:  # the last line of defence: a bug of ours, told as one
+        if show_traceback:
+            raise
+        text = " ".join(str(error).split())
+        print(
+            f"gdbext: internal error: {type(error).__name__}: {text}; "
+            "run again with --traceback and report it",
+            file=sys.stderr,
+        )
+        return EXIT_RECORD_FAILURE if words[0] == "record" else EXIT_ERROR
+
+
+def _help(words: Sequence[str]) -> int:
+    if words:
+        made = find_command(words[0], "cli")
+        if made is None:
+            print(
+                f"gdbext: unknown command '{words[0]}'; `gdbext help` lists them", file=sys.stderr
+            )
+            return EXIT_USAGE
+        print(made.help_text("cli"))
+        return 0
+    print("Record what firmware executes in QEMU, and ask about it.")
+    print("Usage: gdbext COMMAND ...")
+    print()
+    for made in commands("cli"):
+        print(f"  {made.name:10} {made.summary}")
+    print()
+    print("`gdbext help COMMAND` tells more. In GDB the commands are below `trace`.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Arguments that several commands share, and how their values are read."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import Final
+
+from gdbext.commands.registry import Argument
+
+__all__ = ["BOARD", "ELF_FILE", "ELF_OPTION", "JSON", "QEMU_ARGS", "RECORDING", "count", "seconds"]
+
+
+def count(text: str) -> int:
+    """A number of things, 1 or more; `10M` and `2.5G` are understood."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([kMG]?)", text.replace("_", ""))
+    scale = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
+    number = round(float(match[1]) * scale[match[2]]) if match else 0
+    if number < 1 or (match and "." in match[1] and not match[2]):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is no count; write such as 500, 20k, 1.5M or 1G"
+        )
+    return number
+
+
+def seconds(text: str) -> float:
+    """A time in seconds above 0; `90`, `1.5`, `2m` and `1h` are understood."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
+    value = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]] if match else 0.0
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no time; write such as 90, 1.5, 2m or 1h")
+    return value
+
+
+JSON: Final = Argument("--json", "Print JSON with stable keys instead of tables.")
+
+RECORDING: Final = Argument(
+    "FILE",
+    "The recording: a file, or a live directory.",
+    parse=Path,
+    completes="file",
+    doors=("cli",),
+)
+
+ELF_OPTION: Final = Argument(
+    "--elf",
+    "The program that was recorded (default: the one the recording names).",
+    metavar="ELF",
+    parse=Path,
+    completes="file",
+    doors=("cli",),
+)
+
+ELF_FILE: Final = Argument("ELF", "The program.", parse=Path, completes="file")
+
+BOARD: Final = Argument(
+    "--board",
+    "The board to emulate: a name that `gdbext boards` lists, or a YAML file.",
+    metavar="B",
+    required=True,
+    completes="board",
+)
+
+QEMU_ARGS: Final = Argument("QEMU-ARGS", "Arguments added to QEMU's, as they are.", rest=True)

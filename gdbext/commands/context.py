@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a door lends to a command: where to print, which recording, which recorder."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from gdbext.errors import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from gdbext.analyses.workspace import Workspace
+    from gdbext.commands.registry import Command, Door, Need
+    from gdbext.render.page import Page
+    from gdbext.target.control import ControlClient
+
+__all__ = ["Context", "dispatch", "print_json"]
+
+
+class Context(ABC):
+    """One door's side of a command."""
+
+    door: Door
+    page: Page
+
+    @abstractmethod
+    def workspace(self, options: argparse.Namespace) -> Workspace:
+        """The recording in work with its symbols, brought up to date."""
+
+    @abstractmethod
+    def control(self) -> ControlClient:
+        """A client of the recorder in the running QEMU.
+
+        Raises:
+            ControlError: there is none, or more than one to choose from.
+        """
+
+    @abstractmethod
+    def check(self, need: Need) -> None:
+        """Raise the error that says what is missing, if `need` is not met."""
+
+    def load(self, path: Path | None, elf: Path | None) -> None:
+        """Work on a saved recording from now on; None: on the running target again."""
+        raise UsageError("only a session can load a recording")
+
+    def loaded(self) -> Path | None:
+        """The saved recording that was loaded in this session; None: on the running target."""
+        return None
+
+    def recording_path(self) -> Path:
+        """The recording in work: a file, or the live directory."""
+        raise UsageError("only a session has a recording in work")
+
+    def elf(self) -> Path | None:
+        """The ELF file of the session, if there is one."""
+        return None
+
+
+def dispatch(made: Command, context: Context, words: Sequence[str]) -> int:
+    """Parse, check what must be there, and run; the exit status."""
+    options = made.parse(words, context.door)
+    for need in made.needs:
+        context.check(need)
+    return made.run(context, options) or 0
+
+
+def print_json(context: Context, verb: str, content: dict[str, Any]) -> None:
+    """Print a result as JSON; it begins with its schema, `gdbext/VERB/1`."""
+    text = json.dumps({"schema": f"gdbext/{verb}/1", **content}, indent=2)
+    context.page.line(text)

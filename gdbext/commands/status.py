@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""status: what the recorder is doing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gdbext.commands._options import JSON
+from gdbext.commands.context import print_json
+from gdbext.commands.registry import command
+from gdbext.render.status import render_status
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gdbext.commands.context import Context
+
+
+@command(
+    "status",
+    "Tell whether it records, how much was recorded, and what is missing.",
+    arguments=[JSON],
+    doors=["gdb"],
+    needs=["recorder"],
+)
+def status(context: Context, options: argparse.Namespace) -> None:
+    """Print state, instructions, size, gaps and overhead."""
+    with context.control() as client:
+        hello = client.hello()
+        # Instructions count in finished chunks only: `sync` brings in what is full by now.
+        now = client.sync()
+    if options.json:
+        print_json(context, "status", {"target": hello.target, **now.to_json()})
+    else:
+        render_status(context.page, hello, now)
+    loaded = context.loaded()
+    if loaded is not None:
+        context.page.line(f"questions are answered from {loaded} (`trace load` alone: live again)")

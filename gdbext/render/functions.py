@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The report about one function as text."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from gdbext.render.numbers import address, amount, percent, place
+from gdbext.render.page import Column, Page, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gdbext.analyses.callers import Caller, CallersReport
+    from gdbext.analyses.functions import FunctionReport
+
+__all__ = ["render_callers", "render_function"]
+
+
+def render_function(page: Page, report: FunctionReport, top: int) -> None:
+    """Print calls, callers, callees, instructions and what did not run."""
+    where = place(report.file, report.line)
+    page.line(f"{report.name} at {address(report.address)}{f', {where}' if where else ''}")
+    if report.aliases:
+        page.line(f"also named {', '.join(report.aliases)}")
+    entries = report.entries
+    page.line(f"{_times(report.calls)} called{_ways(entries)}")
+    if entries.trap:
+        page.line(f"{_times(entries.trap)} entered by interrupt or exception")
+    page.line(f"{amount(report.self_insns)} instructions executed in its own code")
+    _render_coverage(page, report)
+    page.table(_callers_table(report.callers, report.unattributed).bound(top))
+    callees = Table(
+        "Callees:" if report.callees else "",
+        [
+            Column("calls", "right"),
+            Column("function", flexible=True),
+            Column("file", flexible=True),
+        ],
+        how_to_see_more="--top N shows more",
+    )
+    for callee in report.callees:
+        callees.add(amount(callee.calls), callee.function.name, place(callee.function.file, None))
+    page.table(callees.bound(top))
+
+
+def render_callers(page: Page, report: CallersReport, top: int | None) -> None:
+    """Print who called, from where, how often."""
+    page.line(f"{report.function.name}: {_times(report.calls)} called")
+    if report.entries.trap:
+        page.line(f"{_times(report.entries.trap)} entered by interrupt or exception")
+    page.table(_callers_table(report.callers, report.unattributed).bound(top))
+
+
+def _callers_table(callers: Iterable[Caller], unattributed: int) -> Table:
+    table = Table(
+        "",
+        [
+            Column("calls", "right"),
+            Column("caller", flexible=True),
+            Column("call site"),
+            Column("address"),
+        ],
+        how_to_see_more="--top N shows more",
+    )
+    rows = [(site.count, caller.function.name, site) for caller in callers for site in caller.sites]
+    for count, name, site in sorted(rows, key=lambda row: (-row[0], row[2].address)):
+        table.add(amount(count), name, place(site.file, site.line), address(site.address))
+    if unattributed:
+        table.add(amount(unattributed), "(caller not recorded)", "", "")
+    if table.rows:
+        table.title = "Callers:"
+    return table
+
+
+def _render_coverage(page: Page, report: FunctionReport) -> None:
+    page.line(
+        f"{amount(report.insns_executed)} of {amount(report.insns_total)} instructions ran "
+        f"({percent(report.insns_executed, report.insns_total)})"
+        + _ranges(report.insns_not_run, limit=6)
+    )
+    if not report.lines_total:
+        page.line("no line information")
+        return
+    page.line(
+        f"{amount(report.lines_executed)} of {amount(report.lines_total)} lines ran "
+        f"({percent(report.lines_executed, report.lines_total)})" + _lines(report.lines_not_run)
+    )
+
+
+def _ranges(ranges: Iterable[tuple[int, int]], limit: int) -> str:
+    listed = [f"{address(start)}..{address(end)}" for start, end in ranges]
+    if not listed:
+        return ""
+    more = f" and {len(listed) - limit} more" if len(listed) > limit else ""
+    return f"; not run: {', '.join(listed[:limit])}{more}"
+
+
+def _lines(lines: Iterable[tuple[str, int]]) -> str:
+    """`; not run: main.c:12-14,20`."""
+    parts = []
+    for file, group in groupby(sorted(lines), key=lambda line: line[0]):
+        runs: list[list[int]] = []
+        for _, number in group:
+            if runs and number == runs[-1][1] + 1:
+                runs[-1][1] = number
+            else:
+                runs.append([number, number])
+        numbers = ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
+        parts.append(f"{place(file, None)}:{numbers}")
+    return f"; not run: {', '.join(parts)}" if parts else ""
+
+
+def _ways(entries: object) -> str:
+    tail = getattr(entries, "tail", 0)
+    return f" ({amount(tail)} by tail jump or veneer)" if tail else ""
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else "never" if count == 0 else f"{amount(count)} times"

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From a board and a program to a running QEMU with the recorder, and what is known about it."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, Final
+
+from gdbext.errors import TargetError
+from gdbext.target import qemu_binary
+from gdbext.target.launch import NO_OPTIONS, Emulator, RecorderOptions, launch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from gdbext.target.boards import Board
+    from gdbext.target.qemu_binary import QemuBinary
+
+__all__ = ["LAUNCH_FILE", "boot", "check_elf", "launch_meta", "read_launch_meta"]
+
+LAUNCH_FILE: Final = "launch.json"
+"""Beside a live recording: the META keys that the launcher adds (docs/trace-format.md)."""
+
+
+def boot(
+    board: Board,
+    elf: Path,
+    *,
+    recorder: RecorderOptions = NO_OPTIONS,
+    gdb: bool = False,
+    extra_args: Sequence[str] = (),
+    data_directory: Path | None = None,
+    stdin: int | None = None,
+    quiet: bool = False,
+) -> Emulator:
+    """Start the board's QEMU with the program and the recorder (see `launch`).
+
+    Raises:
+        TargetError: QEMU is missing, or the program is no readable ELF file.
+        NativeError: the plugin for this QEMU has not been built.
+    """
+    check_elf(elf)
+    qemu = qemu_binary.find(board.qemu)
+    emulator = launch(
+        qemu.path,
+        [*qemu.arguments, *board.arguments(elf)],
+        qemu.plugin,
+        label=elf.stem,
+        recorder=recorder,
+        gdb=gdb,
+        extra_args=extra_args,
+        data_directory=data_directory,
+        stdin=stdin,
+        quiet=quiet,
+        environment=qemu.environment,
+    )
+    try:
+        meta = launch_meta(board, elf, qemu, emulator.command)
+        (emulator.directory / LAUNCH_FILE).write_text(json.dumps(meta, indent=2) + "\n")
+    except OSError as error:
+        emulator.close()
+        raise TargetError(f"{error.filename}: cannot be written: {error.strerror}") from error
+    return emulator
+
+
+def launch_meta(
+    board: Board, elf: Path, qemu: QemuBinary, command: Sequence[str]
+) -> dict[str, Any]:
+    """The META keys that say how QEMU was started."""
+    meta: dict[str, Any] = {
+        "qemu_version": qemu.version_text,
+        "qemu_args": list(command[1:]),
+        "elf_path": str(elf.absolute()),
+        "board": board.name,
+        "cpu": board.cpu,
+    }
+    if board.vector_table is not None:
+        meta["vector_table"] = board.vector_table
+    return meta
+
+
+def read_launch_meta(directory: Path) -> dict[str, Any]:
+    """The META keys left by the launcher; empty if QEMU was started by hand."""
+    path = directory / LAUNCH_FILE
+    try:
+        meta = json.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise TargetError(f"{path}: cannot be read: {error}") from error
+    if not isinstance(meta, dict):
+        raise TargetError(f"{path}: is no JSON object")
+    return meta
+
+
+def check_elf(elf: Path) -> None:
+    """Raise TargetError if `elf` is no ELF file: QEMU would load other files as raw code."""
+    try:
+        with elf.open("rb") as file:
+            magic = file.read(4)
+    except OSError as error:
+        raise TargetError(f"{os.fspath(elf)}: cannot be read: {error.strerror}") from error
+    if magic != b"\x7fELF":
+        raise TargetError(f"{elf}: is no ELF file")
