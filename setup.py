@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The build step that pyproject.toml cannot say: compile the C parts, and copy the boards in.
 
-Everything else is in pyproject.toml. The libraries are found by path (ctypes, `qemu -plugin`), not imported,
-so a wheel fits every Python 3 but only one machine type: its tag is `py3-none-PLATFORM`.
+Everything else is in pyproject.toml. The libraries are found by path (ctypes, `qemu -plugin`), not
+imported, so a wheel fits every Python 3 but only one machine type: its tag is `py3-none-PLATFORM`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which QEMU program to run: where it is, its version, and the plugin that fits it.
 
-QEMU's plugin API broke twice, so one plugin is built for each of three families; `plugin_family` says which one a
-version needs. `$GDBEXT_QEMU_DIR` names another folder to look in before `PATH`: either one that holds the programs, or
-one that a Debian package was unpacked into.
+QEMU's plugin API broke twice, so one plugin is built for each of three families; `plugin_family`
+says which one a version needs. `$GDBEXT_QEMU_DIR` names a folder to look in instead of `PATH`:
+either one that holds the programs, or one that a Debian package was unpacked into.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class QemuBinary:
     version: Version
     family: Family
     arguments: tuple[str, ...] = ()
-    """What must be on its command line so that it finds its own files (`-L FOLDER`); mostly nothing."""
+    """What must be on its command line so that it finds its own files; mostly nothing."""
     environment: dict[str, str] = field(default_factory=dict, hash=False)
     """What must be in its environment beside ours, for the same reason."""
 
@@ -93,12 +93,13 @@ def version(binary: Path, environment: dict[str, str] | None = None) -> Version:
     Raises:
         TargetError: it does not run, is no QEMU, or was built without plugins.
     """
-    # A QEMU without plugins refuses the option at once; one with plugins loads none before it has printed its version.
+    # A QEMU without plugins refuses the option at once; one with plugins prints its version
+    # before it loads any.
     code, output = _ask(binary, ("-plugin", "file=none", "-version"), environment)
     if code != 0 and "plugin interface not enabled" in output:
         raise TargetError(
-            f"{binary}: built without plugins; Debian's package {debian_package(binary.name)} has them"
-            " (QEMU's configure: --enable-plugins)"
+            f"{binary}: built without plugins; install {debian_package(binary.name)}, or build QEMU"
+            " with --enable-plugins"
         )
     match = re.search(r"QEMU emulator version (\d+)\.(\d+)(?:\.(\d+))?", output)
     if code != 0 or match is None:
@@ -111,7 +112,7 @@ def version(binary: Path, environment: dict[str, str] | None = None) -> Version:
 def plugin_family(version: tuple[int, ...]) -> Family:
     """The plugin API family of a QEMU version: v1 up to 8.2, v2 from 9.0 to 11.0, v7 from 11.1 on.
 
-    A development version counts as the release it leads to: x.y.50 and up is the next x.y+1 or x+1.0.
+    A development version (micro from 50 on) counts as the release it leads to.
 
     Raises:
         TargetError: older than 6.0.
@@ -186,7 +187,7 @@ def _locate(name: str) -> Path:
 
 
 def _unpacked_surroundings(path: Path) -> tuple[tuple[str, ...], dict[str, str]]:
-    """What a program needs that was unpacked into ROOT/usr/bin and not installed; nothing for others."""
+    """Arguments and variables for a program that was unpacked into ROOT/usr/bin, not installed."""
     usr = path.parent.parent
     data = usr / "share" / "qemu"
     if path.parent.name != "bin" or usr == Path("/usr") or not data.is_dir():
@@ -199,7 +200,7 @@ def _unpacked_surroundings(path: Path) -> tuple[tuple[str, ...], dict[str, str]]
 def _ask(
     binary: Path, arguments: tuple[str, ...], environment: dict[str, str] | None
 ) -> tuple[int, str]:
-    """Exit status and all output of a program that ends by itself; remembered while the file stays the same."""
+    """Exit status and all output of a program that ends; remembered until its file changes."""
     try:
         state = binary.stat()
     except OSError as error:
