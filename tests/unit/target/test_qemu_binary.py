@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finding QEMU programs, and which plugin fits them; stand-in programs say what a real one would."""
+"""Finding QEMU programs, and which plugin fits them; scripts stand in and say what QEMU would."""
 
 from __future__ import annotations
 
