@@ -31,7 +31,16 @@ __all__ = ["Gdb", "Native", "Problem", "Qemu", "Report", "Tool", "examine", "ren
 
 GDB_NAMES: Final = ("gdb-multiarch", "gdb")
 
-PACKAGES: Final = ("elftools", "capstone", "yaml", "rich", "prompt_toolkit", "pygdbmi", "graphviz")
+PACKAGES: Final = (
+    "capstone",
+    "demangle",
+    "elftools",
+    "graphviz",
+    "prompt_toolkit",
+    "pygdbmi",
+    "rich",
+    "yaml",
+)
 """The packages that gdbext imports, by the name of their top module."""
 
 OPTIONAL_TOOLS: Final = (
