@@ -6,16 +6,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gdbext.symbols.dies import code_entries
 from gdbext.symbols.image import Image, reading
-from gdbext.symbols.lines import Row, Sequence, file_names, sequences
+from gdbext.symbols.lines import Row, file_names, sequences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from elftools.dwarf.compileunit import CompileUnit
     from elftools.dwarf.die import DIE
-    from elftools.dwarf.dwarfinfo import DWARFInfo
+    from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DWARFInfo
     from elftools.elf.elffile import ELFFile
 
 _ASSEMBLER = (0x8001,)  # DW_LANG_Mips_Assembler, which all assemblers use
@@ -24,7 +26,8 @@ _ASSEMBLER = (0x8001,)  # DW_LANG_Mips_Assembler, which all assemblers use
 class Unit(NamedTuple):
     """A compile unit: its place in `.debug_info`, source file, and code ranges as it claims them.
 
-    The ranges may hold those of discarded sections; `ranges` is empty where the unit has none.
+    The ranges may hold those of discarded sections that count from 0. `placed` is False where the
+    unit states no range at all, as old assemblers do.
     """
 
     offset: int
@@ -33,14 +36,19 @@ class Unit(NamedTuple):
     language: int
     ranges: tuple[tuple[int, int], ...]
     split: bool
+    placed: bool
 
 
 class Subprogram(NamedTuple):
-    """A function's code range, raw name and declaration by a unit's DIEs."""
+    """Code [start, end) of a function and its raw name; `part` is 0 where it is entered.
+
+    Compilers put code that hardly runs into further parts.
+    """
 
     start: int
     end: int
     name: str
+    part: int
 
 
 class Inlined(NamedTuple):
@@ -55,11 +63,17 @@ class Inlined(NamedTuple):
 
 
 @dataclass
-class UnitDetail:
-    """Line rows, functions and inlined code of one unit; dead code is left out."""
+class UnitLines:
+    """The line rows of one unit, of code that is in the image."""
 
     files: list[str] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)  # sorted by start
+
+
+@dataclass
+class UnitCode:
+    """The functions and the inlined code of one unit, of code that is in the image."""
+
     subprograms: list[Subprogram] = field(default_factory=list)  # sorted by start
     inlined: list[Inlined] = field(default_factory=list)  # sorted by start, then depth
 
@@ -68,14 +82,17 @@ class DebugInfo:
     """Reads the compile units of one ELF file."""
 
     def __init__(
-        self, path: Path, elf: ELFFile, image: Image, names_at: Callable[[int], tuple[str, ...]]
+        self, path: Path, elf: ELFFile, image: Image, zero_names: tuple[str, ...] | None
     ) -> None:
-        """`names_at` gives the symbol table's raw names of the function at an address."""
+        """`zero_names` are the raw names of the function at 0, None without a symbol table."""
         self._path = path
         self._image = image
-        self._names_at = names_at
-        self._code = image.executable_ranges()
-        self.notes: list[str] = []
+        self._zero_names = zero_names
+        self._zero_claims = 0
+        self._code_ranges = image.executable_ranges()
+        self._codes: dict[int, UnitCode] = {}
+        self._contents: dict[str, bytes] = {}
+        self.notes: list[str] = []  # what cannot be read, without the file's name
         with reading(path, "debug information"):
             self._dwarf = self._open(elf)
 
@@ -84,29 +101,57 @@ class DebugInfo:
         if self._dwarf is None:
             return []
         with reading(self._path, ".debug_info"):
-            found = [self._unit(cu) for cu in self._dwarf.iter_CUs()]
+            found = [
+                self._unit(cu)
+                for cu in self._dwarf.iter_CUs()
+                if cu.get_top_DIE().tag in ("DW_TAG_compile_unit", "DW_TAG_skeleton_unit")
+            ]
+        self._zero_claims = sum(any(low == 0 for low, _ in unit.ranges) for unit in found)
         split = sum(unit.split for unit in found)
         if split:
             self.notes.append(
-                f"{self._path}: split DWARF: inlined functions of {split} compile units are in "
+                f"split DWARF: inlined functions of {split} compile units are in "
                 ".dwo files, which are not read"
             )
         return found
 
-    def detail(self, unit: Unit) -> UnitDetail:
-        """Decode the line program and the DIEs of one unit."""
+    def lines(self, unit: Unit) -> UnitLines:
+        """Run the line program of one unit, without the sequences of discarded sections."""
         assert self._dwarf is not None
-        detail = UnitDetail()
-        with reading(self._path, f".debug_info: unit at {unit.offset:#x} ({unit.name})"):
+        with self._reading(".debug_line", unit):
             cu = self._dwarf.get_CU_at(unit.offset)
-            if not unit.split:
-                self._read_dies(cu, detail)
-        with reading(self._path, f".debug_line: unit at {unit.offset:#x} ({unit.name})"):
-            found = self._sequences(cu, unit, detail)
-            for sequence in self._live(unit, detail, found):
-                detail.rows += sequence.rows
-        detail.rows.sort(key=lambda row: row.start)
-        return detail
+            program = self._dwarf.line_program_for_CU(cu)
+            if program is None:
+                return UnitLines()
+            found = UnitLines(file_names(program, unit.directory))
+            data = self._section(self._dwarf.debug_line_sec)
+            order = self._image.little_endian
+            for sequence in sequences(program, data, cu["address_size"], order):
+                if self._is_code(sequence.start, sequence.end) and (
+                    sequence.start or self._owns_zero(unit)
+                ):
+                    found.rows += sequence.rows
+        found.rows.sort(key=lambda row: row.start)
+        return found
+
+    def code(self, unit: Unit) -> UnitCode:
+        """Read the functions and inlined code of one unit, without those of discarded sections."""
+        code = self._codes.get(unit.offset)
+        if code is None:
+            with self._reading(".debug_info", unit):
+                code = self._codes[unit.offset] = self._read_code(unit)
+        return code
+
+    def _reading(self, section: str, unit: Unit) -> AbstractContextManager[None]:
+        return reading(self._path, f"{section}: unit at {unit.offset:#x} ({unit.name})")
+
+    def _section(self, section: DebugSectionDescriptor | None) -> bytes:
+        assert section is not None
+        data = self._contents.get(section.name)
+        if data is None:
+            section.stream.seek(0)
+            data = self._contents[section.name] = section.stream.read()
+        return data
 
     def _open(self, elf: ELFFile) -> DWARFInfo | None:
         if not elf.has_dwarf_info(strict=True):
@@ -117,7 +162,7 @@ class DebugInfo:
             kind = getattr(section, "_compression_type", None)
             if kind != "ELFCOMPRESS_ZLIB":
                 self.notes.append(
-                    f"{self._path}: {section.name} is compressed in a way that is not read here "
+                    f"{section.name} is compressed in a way that is not read here "
                     f"({kind}); run objcopy --decompress-debug-sections on a copy"
                 )
                 return None
@@ -133,6 +178,7 @@ class DebugInfo:
             directory=_string(top, "DW_AT_comp_dir"),
             language=int(language),
             ranges=tuple(self._ranges(top, cu)),
+            placed=not {"DW_AT_low_pc", "DW_AT_ranges"}.isdisjoint(attributes),
             split="DW_AT_GNU_dwo_name" in attributes
             or "DW_AT_dwo_name" in attributes
             or cu.header.get("unit_type") == "DW_UT_skeleton",
@@ -167,63 +213,52 @@ class DebugInfo:
                 yield low, end
 
     def _is_code(self, start: int, end: int) -> bool:
-        return any(low <= start and end <= high for low, high in self._code)
+        return any(low <= start and end <= high for low, high in self._code_ranges)
 
-    def _sequences(self, cu: CompileUnit, unit: Unit, detail: UnitDetail) -> list[Sequence]:
-        assert self._dwarf is not None
-        program = self._dwarf.line_program_for_CU(cu)
-        if program is None:
-            return []
-        detail.files = file_names(program, unit.directory)
-        section = self._dwarf.debug_line_sec
-        assert section is not None
-        section.stream.seek(0)
-        data = section.stream.read()
-        size = cu["address_size"]
-        return list(sequences(program, data, size, self._image.little_endian))
+    def _owns_zero(self, unit: Unit) -> bool:
+        """Whether a unit's code at address 0 is really there.
 
-    def _live(self, unit: Unit, detail: UnitDetail, found: list[Sequence]) -> Iterator[Sequence]:
-        """Leave out the sequences of sections that the linker threw away.
-
-        Their addresses start from 0. Where code may be at 0, the sequence stays only if it
-        belongs to a symbol there: the unit has a function at 0 of that name, or is assembler.
+        The addresses of discarded sections count from 0 too. What is at 0 belongs to a symbol: the
+        unit must have a function at 0 with that name, or be assembler. Without symbols, only a
+        unit that is alone with its claim has it.
         """
-        for sequence in found:
-            if not self._is_code(sequence.start, sequence.end):
-                continue
-            if sequence.start == 0:
-                names = self._names_at(0)
-                own = any(s.start == 0 and s.name in names for s in detail.subprograms)
-                if not own and (unit.language not in _ASSEMBLER or not names):
-                    continue
-            yield sequence
+        if self._zero_names is None:
+            return self._zero_claims <= 1
+        if unit.language in _ASSEMBLER:
+            return bool(self._zero_names)
+        return any(s.start == 0 for s in self.code(unit).subprograms)
 
-    def _read_dies(self, cu: CompileUnit, detail: UnitDetail) -> None:
-        for die in cu.iter_DIEs():
-            if die.is_null() or die.tag not in ("DW_TAG_subprogram", "DW_TAG_inlined_subroutine"):
-                continue
+    def _is_at_zero(self, name: str) -> bool:
+        if self._zero_names is None:
+            return self._zero_claims <= 1
+        return name in self._zero_names
+
+    def _read_code(self, unit: Unit) -> UnitCode:
+        code = UnitCode()
+        if unit.split or self._dwarf is None:
+            return code
+        cu = self._dwarf.get_CU_at(unit.offset)
+        data = self._section(self._dwarf.debug_info_sec)
+        holder_is_dead = False
+        for entry in code_entries(cu, data, self._image.little_endian):
+            die = cu.get_DIE_from_refaddr(entry.offset)
             ranges = list(self._ranges(die, cu))
-            if not ranges:
-                continue
-            name = self._name(die)
-            if die.tag == "DW_TAG_subprogram":
-                for start, end in ranges:
-                    if start == 0 and name not in self._names_at(0):
-                        continue
-                    detail.subprograms.append(Subprogram(start, end, name))
-                continue
-            level = 0
-            parent = die.get_parent()
-            while parent is not None and parent.tag != "DW_TAG_subprogram":
-                level += parent.tag == "DW_TAG_inlined_subroutine"
-                parent = parent.get_parent()
-            for start, end in ranges:
-                detail.inlined.append(
-                    Inlined(start, end, level, name, _number(die, "DW_AT_call_file"),
-                            _number(die, "DW_AT_call_line"))
-                )  # fmt: skip
-        detail.subprograms.sort()
-        detail.inlined.sort(key=lambda i: (i.start, i.depth))
+            name = self._name(die) if ranges else ""
+            if not entry.inlined:
+                holder_is_dead = not ranges or (ranges[0][0] == 0 and not self._is_at_zero(name))
+                if not holder_is_dead:
+                    code.subprograms += [
+                        Subprogram(start, end, name, part)
+                        for part, (start, end) in enumerate(ranges)
+                    ]
+            elif not holder_is_dead:
+                file, line = _number(die, "DW_AT_call_file"), _number(die, "DW_AT_call_line")
+                code.inlined += [
+                    Inlined(start, end, entry.depth, name, file, line) for start, end in ranges
+                ]
+        code.subprograms.sort()
+        code.inlined.sort(key=lambda inlined: (inlined.start, inlined.depth))
+        return code
 
     def _name(self, die: DIE) -> str:
         """The linkage name, else the plain one, of a DIE or of what it is an instance of."""

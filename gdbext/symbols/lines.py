@@ -69,6 +69,23 @@ def sequences(
             rows.append(row)
 
 
+def uleb(data: bytes, at: int) -> tuple[int, int]:
+    """Read an unsigned LEB128 number; return it and the place behind it."""
+    value = data[at]
+    at += 1
+    if value < 0x80:
+        return value, at
+    value &= 0x7F
+    shift = 7
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+
+
 def _sequence(rows: list[list[int]], end: int) -> Sequence | None:
     if not rows:
         return None
@@ -105,7 +122,7 @@ def _states(
             line += line_base + opcode % line_range
             yield [address, file, line, column, stmt, 0]
         elif opcode == 0:
-            size, at = _uleb(data, at)
+            size, at = uleb(data, at)
             kind = data[at]
             if kind == 1:
                 yield [address, file, line, column, stmt, 1]
@@ -116,15 +133,15 @@ def _states(
         elif opcode == 1:
             yield [address, file, line, column, stmt, 0]
         elif opcode == 2:
-            step, at = _uleb(data, at)
+            step, at = uleb(data, at)
             address = (address + step * unit) & mask
         elif opcode == 3:
             step, at = _sleb(data, at)
             line += step
         elif opcode == 4:
-            file, at = _uleb(data, at)
+            file, at = uleb(data, at)
         elif opcode == 5:
-            column, at = _uleb(data, at)
+            column, at = uleb(data, at)
         elif opcode == 6:
             stmt ^= 1
         elif opcode == 8:
@@ -134,28 +151,12 @@ def _states(
             at += 2
         else:  # 7, 10, 11, 12 and those of later standards: no effect on what is kept
             for _ in range(lengths[opcode]):
-                _, at = _uleb(data, at)
-
-
-def _uleb(data: bytes, at: int) -> tuple[int, int]:
-    value = data[at]
-    at += 1
-    if value < 0x80:
-        return value, at
-    value &= 0x7F
-    shift = 7
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
+                _, at = uleb(data, at)
 
 
 def _sleb(data: bytes, at: int) -> tuple[int, int]:
     start = at
-    value, at = _uleb(data, at)
+    value, at = uleb(data, at)
     bits = 7 * (at - start)
     return (value - (1 << bits) if value >> (bits - 1) else value), at
 

@@ -72,7 +72,7 @@ class Function:
     size: int  # bytes; 0 when nothing tells where it ends
     aliases: tuple[str, ...] = ()  # demangled other names of the same address
     origin: Origin = "symtab"  # symbol table, debug information, or seen as a call's target
-    mode: Literal["arm", "thumb"] | None = None  # Arm only
+    mode: Mode | None = None  # Arm only
     place: Callable[[int], SourceLine | None] = field(default=_nowhere, compare=False, repr=False)
 
     @property

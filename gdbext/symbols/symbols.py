@@ -5,27 +5,26 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, Self
 
+from gdbext.symbols.cache import Cache, default_directory
+from gdbext.symbols.debugstore import DebugStore
 from gdbext.symbols.demangling import demangle
-from gdbext.symbols.dwarf import DebugInfo, UnitDetail
-from gdbext.symbols.image import Image, open_elf, read_file, read_image
+from gdbext.symbols.image import Image, file_sha256, read_file
+from gdbext.symbols.index import Index, index_from_json, index_to_json, read_index
 from gdbext.symbols.intervals import Intervals
 from gdbext.symbols.model import Function, InlineFrame, LineRow, Mode, SourceLine, Vector
 from gdbext.symbols.names import Names
 from gdbext.symbols.sources import Sources
-from gdbext.symbols.symtab import (
-    RawFunction,
-    SymbolTable,
-    extent,
-    mapping_kind,
-    read_symbol_table,
-)
+from gdbext.symbols.symtab import extent, mapping_kind
 from gdbext.symbols.vectors import read_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+Default = Literal["default"]
 
 
 class Symbols:
@@ -34,29 +33,42 @@ class Symbols:
     Look-ups that need debug information raise SymbolError if it is damaged.
     """
 
-    def __init__(self, image: Image, data: bytes, table: SymbolTable) -> None:
-        self._image = image
+    def __init__(self, index: Index, data: bytes, debug: DebugStore) -> None:
+        self._index = index
+        self._image = index.image
         self._data = data
-        self._table = table
+        self._debug = debug
+        self._code_ranges = index.image.executable_ranges()
+        self._named = [replace(f, place=self.line_at) for f in index.functions]
+        self._named_bodies = Intervals((f.address, f.end) for f in self._named)
         self._found_at: set[int] = set()
-        self._debug: DebugInfo | None = None
-        self._sources: Sources | None = None
-        self._notes: list[str] = []
-        self._named_bodies = Intervals((f.address, f.address + f.size) for f in table.functions)
-        self._set_functions(self._with_found())
+        self._set_functions(self._named)
 
     @classmethod
-    def open(cls, path: Path | str, cache_dir: Path | None = None) -> Symbols:
-        """Read an ELF file.
+    def open(
+        cls, path: Path | str, cache_dir: Path | Literal["default"] | None = "default"
+    ) -> Self:
+        """Read an ELF file, or what the cache keeps of it; `cache_dir` None uses no cache.
 
         Raises:
             SymbolError: not there, no ELF file, damaged, not linked, or of another machine.
         """
         path = Path(path)
         data = read_file(path)
-        elf = open_elf(path, data)
-        image = read_image(path, data, elf)
-        return cls(image, data, read_symbol_table(path, data, elf, image))
+        cache = Cache(
+            default_directory() if cache_dir == "default" else cache_dir, file_sha256(data)
+        )
+        stored = cache.load("index")
+        if stored is not None:
+            index = index_from_json(path, stored)
+            return cls(index, data, DebugStore(index.image, data, index.zero_names, cache))
+
+        def debug_store(image: Image, zero_names: tuple[str, ...] | None) -> DebugStore:
+            return DebugStore(image, data, zero_names, cache)
+
+        index = read_index(path, data, debug_store)
+        cache.store("index", index_to_json(index))
+        return cls(index, data, debug_store(index.image, index.zero_names))
 
     @property
     def path(self) -> Path:
@@ -101,12 +113,13 @@ class Symbols:
     @property
     def stripped(self) -> bool:
         """Whether the file has no full symbol table."""
-        return not self._table.present
+        return self._index.stripped
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What could not be read, one line each."""
-        return tuple(self._notes)
+        """What could not be read of the debug information, one line each."""
+        self._debug.units()
+        return tuple(self._debug.notes)
 
     @property
     def functions(self) -> Sequence[Function]:
@@ -172,7 +185,7 @@ class Symbols:
 
         Mapping symbols decide, then the Thumb bit of the function's symbol, then Cortex-M.
         """
-        kind = mapping_kind(self._table.marks, self._image.sections, address)
+        kind = mapping_kind(self._index.marks, self._image.sections, address)
         if kind == "d":
             return "data"
         if self.machine != "arm":
@@ -182,7 +195,7 @@ class Symbols:
         function = self.function_at(address)
         if function is not None and function.mode is not None:
             return function.mode
-        return "thumb" if self.m_profile and self._is_code(address) else None
+        return "thumb" if self.m_profile and self.is_code(address) else None
 
     def add_found(self, addresses: Iterable[int]) -> list[Function]:
         """Add functions that were seen to be called where the file names none; return the new ones.
@@ -201,73 +214,44 @@ class Symbols:
         """The M-profile vector table at `address`, without its unused entries."""
         return read_vectors(self, address)
 
-    @property
+    @cached_property
     def sources(self) -> Sources:
         """Lines and inlined code, opened at the first use."""
-        if self._sources is None:
-            import io
-
-            from elftools.elf.elffile import ELFFile
-
-            elf = ELFFile(io.BytesIO(self._data))
-            debug = DebugInfo(self.path, elf, self._image, self._raw_names_at)
-            units = debug.units()
-
-            def load(number: int) -> UnitDetail:
-                return debug.detail(units[number])
-
-            self._sources = Sources(units, load)
-            self._notes += debug.notes
-        return self._sources
+        return Sources(self._debug)
 
     def is_code(self, address: int) -> bool:
         """Whether the file has executable memory at `address`."""
-        return self._is_code(address)
-
-    def _is_code(self, address: int) -> bool:
-        return any(low <= address < high for low, high in self._image.executable_ranges())
+        return any(low <= address < high for low, high in self._code_ranges)
 
     def _is_nameless(self, address: int) -> bool:
-        if not self._is_code(address):
+        if not self.is_code(address):
             return False
         holder = self._named_bodies.first(address)
-        return holder is None or address in self._table.labels
+        return holder is None or address in self._index.labels
 
     def _with_found(self) -> list[Function]:
         """All functions, with those that only calls revealed cut out of what was around them."""
-        named = [self._function(raw) for raw in self._table.functions]
-        sized = {raw.address for raw in self._table.functions if raw.sized}
-        starts = sorted({*self._found_at, *(f.address for f in named)})
+        starts = sorted({*self._found_at, *(f.address for f in self._named)})
         following = dict(itertools.pairwise(starts))
         functions = []
-        for function in named:
+        for function in self._named:
             after = following.get(function.address)
-            if after is not None and function.address not in sized and after < function.end:
+            unsized = function.address in self._index.unsized
+            if unsized and after is not None and after < function.end:
                 function = replace(function, size=after - function.address)
             functions.append(function)
         for address in self._found_at:
-            name = self._table.labels.get(address, f"sub_{address:x}")
-            size = extent(address, following.get(address), self._table, self._image)
+            name = self._index.labels.get(address, f"sub_{address:x}")
+            size = extent(address, following.get(address), self._index.data_starts, self._image)
             functions.append(Function(name, name, address, size, (), "found", None, self.line_at))
         return sorted(functions, key=lambda f: f.address)
-
-    def _raw_names_at(self, address: int) -> tuple[str, ...]:
-        return next((f.names for f in self._table.functions if f.address == address), ())
-
-    def _function(self, raw: RawFunction) -> Function:
-        name, *others = raw.names
-        return Function(
-            name=demangle(name),
-            raw_name=name,
-            address=raw.address,
-            size=raw.size,
-            aliases=tuple(demangle(other) for other in others),
-            mode="thumb" if raw.mode == "thumb" else "arm" if raw.mode == "arm" else None,
-            place=self.line_at,
-        )
 
     def _set_functions(self, functions: list[Function]) -> None:
         self._functions = functions
         self._by_address = {f.address: f for f in functions}
         self._bodies = Intervals((f.address, f.end) for f in functions)
-        self._names = Names(functions)
+        self.__dict__.pop("_names", None)
+
+    @cached_property
+    def _names(self) -> Names:
+        return Names(self._functions)

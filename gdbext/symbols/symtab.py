@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gdbext.errors import SymbolError
 from gdbext.symbols.image import Image, Section, reading
 from gdbext.symbols.intervals import Intervals
+from gdbext.symbols.model import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -58,7 +59,7 @@ class RawFunction(NamedTuple):
     address: int
     size: int
     sized: bool  # the symbol says so; else the size is what lies up to the next symbol
-    mode: str | None
+    mode: Mode | None
 
 
 class Mark(NamedTuple):
@@ -212,7 +213,7 @@ def _fold(
         size = next((s.size for s in same if s.size), 0)
         if not size:
             limit = starts[index + 1] if index + 1 < len(starts) else None
-            size = extent(address, limit, table, image)
+            size = extent(address, limit, table.data_starts, image)
         names = tuple(dict.fromkeys(s.name for s in same))
         sized = any(s.size for s in same)
         mode = _mode(same[0], table, image, thumb_bit)
@@ -231,7 +232,7 @@ def _rank(symbol: RawSymbol) -> tuple[int, int, int, int, str]:
     )
 
 
-def _mode(symbol: RawSymbol, table: SymbolTable, image: Image, thumb_bit: int) -> str | None:
+def _mode(symbol: RawSymbol, table: SymbolTable, image: Image, thumb_bit: int) -> Mode | None:
     if not thumb_bit:
         return None
     if symbol.value & 1 or image.m_profile:
@@ -242,12 +243,12 @@ def _mode(symbol: RawSymbol, table: SymbolTable, image: Image, thumb_bit: int) -
     return "arm" if symbol.kind == _STT_FUNC else None
 
 
-def extent(address: int, limit: int | None, table: SymbolTable, image: Image) -> int:
+def extent(address: int, limit: int | None, data_starts: Sequence[int], image: Image) -> int:
     """Bytes from `address` to `limit`, the next data symbol or the section end; 0: unknown."""
     end = next((high for low, high in image.executable_ranges() if low <= address < high), address)
     if limit is not None:
         end = min(end, limit)
-    after = bisect_right(table.data_starts, address)
-    if after < len(table.data_starts):
-        end = min(end, table.data_starts[after])
+    after = bisect_right(data_starts, address)
+    if after < len(data_starts):
+        end = min(end, data_starts[after])
     return end - address
