@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What GDB's session lends to a command: the program, the recorder, the recording in work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import gdb
+
+from gdbext.commands.context import Context
+from gdbext.errors import ControlError, UsageError
+from gdbext.gdb.connection import recorder_of_connection
+from gdbext.render.page import Page
+from gdbext.target.control import ControlClient
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gdbext.analyses.workspace import Workspace
+    from gdbext.commands.registry import Need
+
+__all__ = ["GdbContext"]
+
+
+class GdbContext(Context):
+    """One for the whole session: it remembers the recording in work."""
+
+    door: Literal["gdb"] = "gdb"
+
+    def __init__(self) -> None:
+        self._loaded: Path | None = None
+        self._loaded_elf: Path | None = None
+        self._live: Path | None = None
+        self._workspace: Workspace | None = None
+        self._workspace_of: tuple[Path, Path | None] | None = None
+
+    @property
+    def page(self) -> Page:  # type: ignore[override]
+        """A page as wide as GDB's screen; GDB itself stops at its height."""
+        return Page(gdb.write, width=gdb.parameter("width") or None)
+
+    def workspace(self, options: argparse.Namespace) -> Workspace:
+        """The recording in work, brought up to date."""
+        # Only now: loading it takes longer than all else, and `trace start` needs none of it.
+        from gdbext.analyses.workspace import Workspace
+
+        key = (self.recording_path(), self.elf())
+        if self._workspace is None or self._workspace_of != key:
+            self._workspace, self._workspace_of = Workspace(*key), key
+        try:
+            self._workspace.refresh()
+        except BaseException:
+            # Interrupted half-way (Ctrl-C): begin again next time.
+            self._workspace = None
+            raise
+        return self._workspace
+
+    def control(self) -> ControlClient:
+        """A client of the recorder that `set gdbext control` names, or that serves our target."""
+        client = ControlClient(self._live_directory() / "control")
+        client.connect()
+        return client
+
+    def check(self, need: Need) -> None:
+        """Raise what is missing."""
+        if need == "recorder":
+            self.control().close()
+        else:
+            self.recording_path()
+
+    def load(self, path: Path | None, elf: Path | None) -> None:
+        """Work on that file from now on, or on the target again."""
+        if path is None:
+            self._loaded = self._loaded_elf = None
+            return
+        from gdbext.analyses.workspace import Workspace
+
+        # Opened before it is taken: a bad file leaves the session as it was.
+        program = elf or _program()
+        workspace = Workspace(path, program)
+        workspace.refresh()
+        self._loaded, self._loaded_elf = path, elf
+        self._workspace, self._workspace_of = workspace, (path, program)
+
+    def loaded(self) -> Path | None:
+        """The saved recording in work."""
+        return self._loaded
+
+    def recording_path(self) -> Path:
+        """The loaded file, or the live directory, also of a QEMU that has ended."""
+        if self._loaded is not None:
+            return self._loaded
+        directory = self._live_directory()
+        if not (directory / "stream").exists():
+            raise UsageError(
+                f"{directory}: nothing is recorded here; `trace load FILE` opens a recording"
+            )
+        return directory
+
+    def elf(self) -> Path | None:
+        """The program given to `trace load`, else GDB's."""
+        return self._loaded_elf or _program()
+
+    def _live_directory(self) -> Path:
+        named = gdb.parameter("gdbext control")
+        if named:
+            path = Path(named).expanduser()
+            self._live = path if path.is_dir() else path.parent
+            return self._live
+        try:
+            self._live = recorder_of_connection().directory
+        except ControlError:
+            # Its QEMU may have ended; what it recorded can still be asked about.
+            if self._live is None or not (self._live / "stream").exists():
+                raise
+        return self._live
+
+
+def _program() -> Path | None:
+    name = gdb.current_progspace().filename
+    return Path(name) if name else None
