@@ -100,9 +100,7 @@ def run_logged(
         command = [
             str(binary.path),
             *binary.arguments,
-            *board.arguments(elf),
-            *qemu_args,
-            *one_instruction_arguments(binary.version),
+            *one_instruction_a_block([*board.arguments(elf), *qemu_args], binary.version),
             *("-d", "exec,nochain", "-D", str(log)),
         ]
         process = subprocess.Popen(
@@ -129,9 +127,18 @@ def run_logged(
     return result
 
 
-def one_instruction_arguments(version: tuple[int, ...]) -> list[str]:
-    """Return the option for one instruction per block; it was renamed in QEMU 8.1."""
-    return ["-singlestep"] if version < (8, 1) else ["-accel", "tcg,one-insn-per-tb=on"]
+def one_instruction_a_block(arguments: Sequence[str], version: tuple[int, ...]) -> list[str]:
+    """Return QEMU's arguments with the option for one instruction per block.
+
+    It was renamed in QEMU 8.1, and of several -accel only the first counts.
+    """
+    if version < (8, 1):
+        return [*arguments, "-singlestep"]
+    if "-accel" not in arguments:
+        return [*arguments, "-accel", "tcg,one-insn-per-tb=on"]
+    value = arguments.index("-accel") + 1
+    changed = f"{arguments[value]},one-insn-per-tb=on"
+    return [*arguments[:value], changed, *arguments[value + 1 :]]
 
 
 def parse_log(path: Path) -> InstructionLog:
@@ -140,7 +147,8 @@ def parse_log(path: Path) -> InstructionLog:
     A line that is cut at the end of the file (QEMU was killed) is left out.
 
     Raises:
-        TruthError: a line is none of execution, stop and rewinding, or a stop belongs to no execution.
+        TruthError: a line is none of execution, stop and rewinding, a block has several
+            instructions, or a stop belongs to no execution.
     """
     log = InstructionLog()
     last: list[_Last] = []
@@ -165,6 +173,8 @@ def parse_log(path: Path) -> InstructionLog:
             state.block = block
             if flags_text != state.flags_text:
                 flags = int(flags_text, 16)
+                if flags & _COUNT_MASK != 1:
+                    raise TruthError(f"{path}: blocks of several instructions: {flags_text!r}")
                 again = address == state.address and flags & state.flags == state.flags
                 state.flags_text = flags_text
                 state.flags = flags
@@ -200,6 +210,8 @@ _LINE = re.compile(
     rb"|cpu_io_recompile: rewound) ?[^\n]*\n",
     re.MULTILINE,
 )
+# The number of instructions a block may have: CF_COUNT_MASK in QEMU's exec/translation-block.h.
+_COUNT_MASK = 0x1FF
 _PIECE_BYTES = 8 << 20
 
 
