@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import subprocess
+import sysconfig
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,7 +63,7 @@ def debug(context: Context, options: argparse.Namespace) -> int:
         emulator.wait_ready()
         command_line = gdb_command(gdb, board, options.elf, emulator, gdb_args)
         try:
-            debugger = subprocess.Popen(command_line)
+            debugger = subprocess.Popen(command_line, env=_gdb_environment())
         except OSError as error:
             raise TargetError(f"{gdb}: cannot start: {error.strerror}") from error
         try:
@@ -92,6 +94,11 @@ def gdb_command(
         f"target remote {emulator.gdb_address}",
         *gdb_args,
     ]
+
+
+def _gdb_environment() -> dict[str, str]:
+    """Ours, and where the packages are that gdbext/gdb/load.py makes known to GDB's Python."""
+    return {**os.environ, "GDBEXT_SITE_PACKAGES": sysconfig.get_path("purelib")}
 
 
 @contextmanager
