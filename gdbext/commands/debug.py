@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "Start a program halted in QEMU, and GDB on it with the trace commands.",
     description=(
         "Your .gdbinit is read as usual. The guest's output appears in the terminal. QEMU ends\n"
-        "with GDB. GDBEXT_GDB names another GDB than gdb-multiarch."
+        "with GDB. The variable GDB names another one than gdb-multiarch."
     ),
     arguments=[
         ELF_FILE,
