@@ -1,0 +1,70 @@
+/*
+ * What Python calls: gdbext/nativelib.py declares the same.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef GX_LIBRARY_H
+#define GX_LIBRARY_H
+
+#include "replay.h"
+
+#define GX_LIBRARY_VERSION 1
+
+/* A decoded step: a block, or (block 0) an event whose length and payload begin at `offset`. */
+typedef struct GxItem {
+    uint32_t block;
+    uint32_t event;
+    uint64_t offset;
+} GxItem;
+
+GX_PUBLIC uint32_t gx_version(void);
+
+/* zstd frames. Bytes written, or negative: damaged or too long for the target. */
+GX_PUBLIC int64_t gx_decompress(void *dst, size_t capacity, const void *src, size_t length);
+GX_PUBLIC int64_t gx_compress(void *dst, size_t capacity, const void *src, size_t length, int level);
+GX_PUBLIC size_t gx_compress_bound(size_t length);
+
+/* Check block entries and tell where each begins; arrays may be NULL. Their number, or -1 - (offset of a bad one). */
+GX_PUBLIC int64_t gx_blocks_parse(const uint8_t *raw, size_t length, uint64_t max, uint64_t *address, uint16_t *n_insns,
+                                  uint16_t *n_bytes, uint64_t *offset);
+
+/* Next steps of a chunk with open run `run`; 0 at the end, negative when damaged. The chunk must not change in between. */
+GX_PUBLIC int64_t gx_decoder_items(GxDecoder *d, const uint8_t *raw, size_t length, uint64_t run, GxItem *out,
+                                   size_t max);
+/*
+ * The last `max` steps of a chunk, oldest first, without giving out the others. `out` is a ring of `max`; *first is
+ * where the oldest stands. The number of steps in it, negative when damaged.
+ */
+GX_PUBLIC int64_t gx_decoder_tail(GxDecoder *d, const uint8_t *raw, size_t length, uint64_t run, GxItem *out, size_t max,
+                                  uint64_t *first);
+/* Instructions and blocks of a whole chunk; n_insns by block id. 0, or -1 when damaged. */
+GX_PUBLIC int gx_decoder_totals(GxDecoder *d, const uint8_t *raw, size_t length, uint64_t run, const uint16_t *n_insns,
+                                uint64_t *insns, uint64_t *blocks);
+GX_PUBLIC uint64_t gx_decoder_error_offset(const GxDecoder *d);
+GX_PUBLIC const char *gx_decoder_error(const GxDecoder *d);
+
+/* --- replay; tables are copied out, `max` elements at most, and the number there is is returned -------------------------- */
+
+GX_PUBLIC GxReplay *gx_replay_new(int has_events, int m_profile);
+GX_PUBLIC void gx_replay_free(GxReplay *r);
+/* Blocks with the next ids: their entries as in the recording, and what classification says. 0, or -1. */
+GX_PUBLIC int gx_replay_add_blocks(GxReplay *r, const uint8_t *entries, size_t length, uint64_t count,
+                                   const uint8_t *end_kind, const uint8_t *flags, const uint64_t *target);
+GX_PUBLIC int gx_replay_add_vcpu(GxReplay *r, uint32_t vcpu);
+GX_PUBLIC int gx_replay_add_vector(GxReplay *r, uint64_t address);
+GX_PUBLIC int gx_replay_add_reset(GxReplay *r, uint64_t address);
+/* A live recording: how many instructions of the vCPU's last block were begun, as far as known; 0 all. */
+GX_PUBLIC void gx_replay_provisional(GxReplay *r, uint32_t vcpu, uint32_t begun);
+
+GX_PUBLIC void gx_replay_totals(const GxReplay *r, uint32_t vcpu, uint64_t *insns, uint64_t *blocks);
+GX_PUBLIC void gx_replay_stats(const GxReplay *r, GxStats *out);
+GX_PUBLIC uint64_t gx_replay_edges(GxReplay *r, GxEdge *out, uint64_t max);
+/* Executions by block id, from 0 (unused) on. */
+GX_PUBLIC uint64_t gx_replay_executions(GxReplay *r, uint64_t *out, uint64_t max);
+GX_PUBLIC uint64_t gx_replay_cuts(const GxReplay *r, GxCut *out, uint64_t max);
+GX_PUBLIC uint64_t gx_replay_traps(const GxReplay *r, GxTrap *out, uint64_t max);
+GX_PUBLIC uint64_t gx_replay_vectors(const GxReplay *r, uint64_t *out, uint64_t max);
+GX_PUBLIC const char *gx_replay_error(const GxReplay *r);
+GX_PUBLIC uint64_t gx_replay_error_offset(const GxReplay *r);
+
+#endif

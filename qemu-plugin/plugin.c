@@ -1,0 +1,480 @@
+/*
+ * gdbext's QEMU plugin: records every executed block of every vCPU. One source, built for each API family (GX_API).
+ * Options: docs/control.md. What is recorded and how: recorder.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "blocktable.h"
+#include "control.h"
+#include "mayleave.h"
+#include "qemu_api.h"
+#include "recorder.h"
+
+GX_EXPORT int qemu_plugin_version = GX_API;
+
+typedef struct Options {
+    const char *dir;
+    bool record;
+    uint64_t insns;
+    int level;
+} Options;
+
+static struct {
+    Options options;
+    Arch arch;
+    unsigned max_vcpus;
+    int api_cur;
+    gx_vcpu_udata_cb on_block;
+#if GX_API >= 2
+    struct qemu_plugin_scoreboard *score;
+    qemu_plugin_u64 armed;
+    qemu_plugin_u64 cut;
+#else
+    uint64_t cut;       /* one word for all vCPUs: the API has no other */
+    Vcpu *last;         /* whose block it is about */
+#endif
+    uint64_t n_insns;       /* executed, when there is a limit */
+    uint32_t *last_block;   /* by vCPU, when there is a limit */
+} p;
+
+static VcpuElem *elems; /* by vCPU: the scoreboard's memory, or our own */
+
+/* --- execution ------------------------------------------------------------------------------------------------------ */
+
+static inline bool is_armed(VcpuElem *e)
+{
+#if GX_API >= 2
+    (void)e; /* QEMU's inline condition tested it */
+    return true;
+#else
+    return e->armed != 0;
+#endif
+}
+
+static inline uint64_t *cut_word(VcpuElem *e)
+{
+#if GX_API >= 2
+    return &e->cut;
+#else
+    (void)e;
+    return &p.cut;
+#endif
+}
+
+/* One vCPU, no limit: the path that must be fast. */
+static void on_block(unsigned int index, void *userdata)
+{
+    VcpuElem *e = &elems[index];
+    const uint32_t id = (uint32_t)(uintptr_t)userdata;
+
+    if (!is_armed(e)) {
+        return;
+    }
+    if (__builtin_expect(*cut_word(e) != 0, 0)) {
+        recorder_cut(e);
+    }
+    if (!recorder_hit(e, id)) {
+        recorder_miss(e, id);
+    }
+}
+
+/* Several vCPUs. On one thread they take turns, which is recorded; on threads of their own they never do. */
+static void on_block_multi(unsigned int index, void *userdata)
+{
+    static __thread unsigned running = UINT32_MAX;
+    VcpuElem *e = &elems[index];
+
+    if (!is_armed(e)) {
+        return;
+    }
+#if GX_API < 2
+    if (p.cut && p.last) {
+        recorder_cut(p.last->elem);
+    }
+    if (p.last != e->vcpu) {
+        if (running != UINT32_MAX && running != index) {
+            recorder.cut_owner = e->vcpu;
+        } else if (p.last && running == UINT32_MAX && recorder.cut_owner == NULL) {
+            recorder_set_cut_inexact(); /* another thread was last: the shared word cannot be trusted */
+        }
+        p.last = e->vcpu;
+        recorder.cut_owner = e->vcpu;
+    }
+    if (recorder.cut_inexact) {
+        p.cut = 0;
+    }
+#else
+    if (__builtin_expect(e->cut != 0, 0)) {
+        recorder_cut(e);
+    }
+#endif
+    if (running != index) {
+        if (running != UINT32_MAX) {
+            recorder_turn(e);
+        }
+        running = index;
+    }
+    if (!recorder_hit(e, (uint32_t)(uintptr_t)userdata)) {
+        recorder_miss(e, (uint32_t)(uintptr_t)userdata);
+    }
+}
+
+/* With an instruction limit: count what is complete, end before the block that would begin after it. */
+static void on_block_limit(unsigned int index, void *userdata)
+{
+    VcpuElem *e = &elems[index];
+    const uint64_t cut = *cut_word(e);
+    uint32_t *last = &p.last_block[index];
+
+    if (!is_armed(e)) {
+        *last = 0;
+        return;
+    }
+    if (e->vcpu->attention & ATTENTION_FIRST) {
+        *last = 0;
+    }
+    if (*last) {
+        const uint64_t n = cut ? cut : blocktable_n_insns(*last);
+
+        if (__atomic_add_fetch(&p.n_insns, n, __ATOMIC_RELAXED) >= p.options.insns) {
+            recorder_limit(e);
+            return;
+        }
+    }
+    if (p.max_vcpus > 1) {
+        on_block_multi(index, userdata);
+    } else {
+        on_block(index, userdata);
+    }
+    *last = (uint32_t)(uintptr_t)userdata;
+}
+
+/* --- translation ---------------------------------------------------------------------------------------------------- */
+
+static bool read_block(const struct qemu_plugin_tb *tb, BlockSource *s)
+{
+    uint8_t *bytes = s->bytes;
+
+    s->address = qemu_plugin_tb_vaddr(tb);
+    s->n_insns = (unsigned)qemu_plugin_tb_n_insns(tb);
+    if (s->n_insns == 0 || s->n_insns > GX_BLOCK_INSNS_MAX) {
+        return false;
+    }
+    for (unsigned i = 0; i < s->n_insns; i++) {
+        const struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+        size_t size = qemu_plugin_insn_size(insn);
+        uintptr_t data;
+
+        if (size == 0 || size > GX_BLOCK_INSN_SIZE_MAX) {
+            return false;
+        }
+        data = qemu_plugin_insn_data(insn, bytes, size);
+        if (p.api_cur < GX_INSN_DATA_COPIES_FROM) {
+            memcpy(bytes, (const void *)data, size);
+        }
+        s->sizes[i] = (uint8_t)size;
+        bytes += size;
+    }
+    s->n_bytes = (unsigned)(bytes - s->bytes);
+    return true;
+}
+
+static void store_cut(struct qemu_plugin_insn *insn, uint64_t value, uint64_t *now)
+{
+#if GX_API >= 2
+    (void)now;
+    qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_PLUGIN_INLINE_STORE_U64, p.cut, value);
+#else
+    qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64, &p.cut, value - *now);
+    *now = value;
+#endif
+}
+
+/*
+ * Before each instruction but the last that may leave the block, note how many were begun; before the last, that all
+ * were. (v1 can only add: the amounts cancel at the last.)
+ */
+static void instrument_cuts(struct qemu_plugin_tb *tb, const BlockSource *s)
+{
+    const Arch arch = arch_of_block(p.arch, s->n_insns, s->sizes, s->bytes);
+    const uint8_t *bytes = s->bytes;
+    uint64_t now = 0;
+    bool any = false;
+
+    for (unsigned i = 0; i + 1 < s->n_insns; bytes += s->sizes[i++]) {
+        if (insn_may_leave(arch, bytes, s->sizes[i])) {
+            store_cut(qemu_plugin_tb_get_insn(tb, i), i + 1, &now);
+            any = true;
+        }
+    }
+    if (any) {
+        store_cut(qemu_plugin_tb_get_insn(tb, s->n_insns - 1), 0, &now);
+    }
+}
+
+static void on_translate(GX_ID_ARG struct qemu_plugin_tb *tb GX_UDATA_ARG)
+{
+    BlockSource source; /* 17 KiB: on the stack, since translation is no hot path but several threads may be here */
+    uint32_t id;
+
+#if GX_API < 7
+    (void)plugin_id;
+#else
+    (void)userdata;
+#endif
+    if (!read_block(tb, &source) || !(id = blocktable_id(&source))) {
+        recorder_table_full();
+        return;
+    }
+#if GX_API >= 2
+    qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, p.on_block, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_COND_NE, p.armed, 0,
+                                              (void *)(uintptr_t)id);
+#else
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, p.on_block, QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)id);
+#endif
+    instrument_cuts(tb, &source);
+}
+
+/* --- vCPU life ------------------------------------------------------------------------------------------------------ */
+
+static void vcpu_init(unsigned index)
+{
+#if GX_API >= 2
+    elems = qemu_plugin_scoreboard_find(p.score, 0); /* it moves when vCPUs are added */
+    for (unsigned i = 0; i < index; i++) {
+        if (elems[i].vcpu) {
+            recorder_vcpu_init(i, &elems[i], &elems[i].cut);
+        }
+    }
+#endif
+    if (!recorder_vcpu_init(index, &elems[index], cut_word(&elems[index]))) {
+        fprintf(stderr, "gdbext: vCPU %u is not recorded: no room for it\n", index);
+    }
+}
+
+static void vcpu_sleep(unsigned index, bool resume)
+{
+    if (elems && elems[index].vcpu && elems[index].armed) {
+        recorder_sleep(&elems[index], resume);
+    }
+}
+
+static void at_exit(void)
+{
+    recorder_finish();
+    control_close();
+}
+
+#if GX_API >= 7
+static void on_vcpu_init(unsigned int index, void *userdata)
+{
+    (void)userdata;
+    vcpu_init(index);
+}
+static void on_vcpu_idle(unsigned int index, void *userdata)
+{
+    (void)userdata;
+    vcpu_sleep(index, false);
+}
+static void on_vcpu_resume(unsigned int index, void *userdata)
+{
+    (void)userdata;
+    vcpu_sleep(index, true);
+}
+static void on_exit_cb(void *userdata)
+{
+    (void)userdata;
+    at_exit();
+}
+#else
+static void on_vcpu_init(qemu_plugin_id_t id, unsigned int index)
+{
+    (void)id;
+    vcpu_init(index);
+}
+static void on_vcpu_idle(qemu_plugin_id_t id, unsigned int index)
+{
+    (void)id;
+    vcpu_sleep(index, false);
+}
+static void on_vcpu_resume(qemu_plugin_id_t id, unsigned int index)
+{
+    (void)id;
+    vcpu_sleep(index, true);
+}
+static void on_exit_cb(qemu_plugin_id_t id, void *userdata)
+{
+    (void)id;
+    (void)userdata;
+    at_exit();
+}
+#endif
+
+static void on_discontinuity(GX_ID_ARG unsigned int index, int type, uint64_t from_pc, uint64_t to_pc GX_UDATA_ARG)
+{
+    const unsigned kind = type == QEMU_PLUGIN_DISCON_INTERRUPT ? 1 : type == QEMU_PLUGIN_DISCON_EXCEPTION ? 2 : 3;
+
+#if GX_API < 7
+    (void)plugin_id;
+#else
+    (void)userdata;
+#endif
+    if (elems && elems[index].vcpu && elems[index].armed) {
+        recorder_trap(&elems[index], kind + (kind == 3), from_pc, to_pc);
+    }
+}
+
+/* --- options -------------------------------------------------------------------------------------------------------- */
+
+static bool parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
+{
+    char *end;
+
+    errno = 0;
+    *value = strtoull(text, &end, 0);
+    return *text >= '0' && *text <= '9' && !*end && !errno && *value >= min && *value <= max;
+}
+
+static bool parse_switch(const char *text, bool *value)
+{
+    *value = !strcmp(text, "on") || !strcmp(text, "true") || !strcmp(text, "yes");
+    return *value || !strcmp(text, "off") || !strcmp(text, "false") || !strcmp(text, "no");
+}
+
+static bool parse_options(int argc, char **argv, Options *o)
+{
+    for (int i = 0; i < argc; i++) {
+        char *value = strchr(argv[i], '=');
+        const size_t length = value ? (size_t)(value - argv[i]) : strlen(argv[i]);
+        const char *wants;
+        uint64_t number = 0;
+        bool good;
+
+        value = value ? value + 1 : argv[i] + length;
+        if (length == 3 && !strncmp(argv[i], "dir", 3)) {
+            o->dir = value;
+            good = *value != '\0';
+            wants = "a directory";
+        } else if (length == 6 && !strncmp(argv[i], "record", 6)) {
+            good = parse_switch(value, &o->record);
+            wants = "on or off";
+        } else if (length == 5 && !strncmp(argv[i], "insns", 5)) {
+            good = parse_number(value, 0, UINT64_MAX / 2, &o->insns);
+            wants = "a number of instructions";
+        } else if (length == 5 && !strncmp(argv[i], "level", 5)) {
+            good = parse_number(value, 1, 19, &number);
+            o->level = (int)number;
+            wants = "a number from 1 to 19";
+        } else {
+            fprintf(stderr, "gdbext: unknown plugin option '%.*s'; known: dir, record, insns, level\n", (int)length,
+                    argv[i]);
+            return false;
+        }
+        if (!good) {
+            fprintf(stderr, "gdbext: plugin option '%s': wants %s\n", argv[i], wants);
+            return false;
+        }
+    }
+    if (!o->dir) {
+        fprintf(stderr, "gdbext: plugin option 'dir=DIRECTORY' is missing: where to record\n");
+        return false;
+    }
+    return true;
+}
+
+static bool make_directory(const char *dir)
+{
+    struct stat st;
+
+    if (mkdir(dir, 0700) && errno != EEXIST) {
+        fprintf(stderr, "gdbext: %s: %s\n", dir, strerror(errno));
+        return false;
+    }
+    if (stat(dir, &st) || !S_ISDIR(st.st_mode)) {
+        fprintf(stderr, "gdbext: %s: not a directory\n", dir);
+        return false;
+    }
+    if (st.st_uid != geteuid() || (st.st_mode & 077)) {
+        fprintf(stderr, "gdbext: %s: must be yours alone (chmod 700)\n", dir);
+        return false;
+    }
+    return true;
+}
+
+static bool open_all(const qemu_info_t *info)
+{
+    char meta[512], message[512];
+    const RecorderOptions ro = {
+        .directory = p.options.dir, .max_vcpus = p.max_vcpus, .level = p.options.level, .meta = meta};
+
+    snprintf(meta, sizeof(meta),
+             "{\"target\": \"%s\", \"plugin_version\": \"" GX_VERSION "\", \"plugin_api\": %d, \"qemu_api\": [%d, %d], "
+             "\"vcpus\": %d, \"features\": [%s], \"start_time_ns\": %" PRIu64 "}",
+             info->target_name, GX_API, info->version.min, info->version.cur, info->system.smp_vcpus,
+             qemu_plugin_register_vcpu_discon_cb ? "\"discontinuity\"" : "", recorder_now_ns());
+    if (!make_directory(p.options.dir)) {
+        return false;
+    }
+    if (!recorder_open(&ro, message, sizeof(message)) ||
+        !control_open(p.options.dir, info->target_name, message, sizeof(message))) {
+        fprintf(stderr, "gdbext: %s\n", message);
+        return false;
+    }
+    return true;
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
+{
+    bool already;
+    unsigned n;
+    char message[256];
+
+    p.options = (Options){.level = 3};
+    if (!info->system_emulation) {
+        fprintf(stderr, "gdbext: only system emulation (qemu-system-*) can be recorded\n");
+        return -1;
+    }
+    if (!parse_options(argc, argv, &p.options)) {
+        return -1;
+    }
+    p.arch = arch_of_target(info->target_name);
+    p.api_cur = info->version.cur;
+    p.max_vcpus = (unsigned)(info->system.max_vcpus > info->system.smp_vcpus ? info->system.max_vcpus
+                                                                             : info->system.smp_vcpus);
+    p.on_block = p.options.insns ? on_block_limit : p.max_vcpus > 1 ? on_block_multi : on_block;
+    p.last_block = calloc(p.max_vcpus, sizeof(*p.last_block));
+#if GX_API >= 2
+    p.score = qemu_plugin_scoreboard_new(sizeof(VcpuElem));
+    p.armed = (qemu_plugin_u64){p.score, offsetof(VcpuElem, armed)};
+    p.cut = (qemu_plugin_u64){p.score, offsetof(VcpuElem, cut)};
+#else
+    elems = calloc(p.max_vcpus, sizeof(*elems));
+#endif
+    if (!p.last_block || !open_all(info)) {
+        return -1;
+    }
+    if (p.options.record && !recorder_start("", &already, &n, message, sizeof(message))) {
+        fprintf(stderr, "gdbext: %s\n", message);
+        return -1;
+    }
+    qemu_plugin_register_vcpu_init_cb(id, on_vcpu_init GX_UDATA_PASS);
+    qemu_plugin_register_vcpu_idle_cb(id, on_vcpu_idle GX_UDATA_PASS);
+    qemu_plugin_register_vcpu_resume_cb(id, on_vcpu_resume GX_UDATA_PASS);
+    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate GX_UDATA_PASS);
+    qemu_plugin_register_atexit_cb(id, on_exit_cb, NULL);
+    if (qemu_plugin_register_vcpu_discon_cb) {
+        qemu_plugin_register_vcpu_discon_cb(
+            id, QEMU_PLUGIN_DISCON_INTERRUPT | QEMU_PLUGIN_DISCON_EXCEPTION | QEMU_PLUGIN_DISCON_HOSTCALL,
+            on_discontinuity GX_UDATA_PASS);
+    }
+    return 0;
+}

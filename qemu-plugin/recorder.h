@@ -1,0 +1,175 @@
+/*
+ * The recorder: one encoder for each vCPU, a worker that compresses, and the requests that a controller makes of them.
+ *
+ * The encoder's hot part (encode a block that was predicted) is inline here and touches no lock. Everything else a vCPU
+ * does goes through recorder.c. A controller never touches a running encoder: it points the vCPU's `table` to an
+ * empty one, so that the next block misses and its own thread serves the request (`attention`). A vCPU whose
+ * thread sleeps in the kernel cannot be in the hot part; its requests are served by the controller under the lock.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef GX_RECORDER_H
+#define GX_RECORDER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "format.h"
+#include "predictor.h"
+
+#define RECORDER_BUFFERS_MAX 4
+#define RECORDER_TOKENS_SIZE (1u << 20)
+#define RECORDER_SLACK 8192u /* room that encoders leave for a controller's events */
+#define RECORDER_BUFFER_SIZE (GX_BUFFER_HEADER_SIZE + RECORDER_TOKENS_SIZE + 2 * RECORDER_SLACK)
+#define RECORDER_TEXT_MAX 2048
+
+typedef struct Vcpu Vcpu;
+
+/* What the callback needs for each block: one cache line. In the scoreboard where the API has one. */
+typedef struct VcpuElem {
+    uint64_t armed; /* not 0: record; tested by QEMU's inline condition (v1: by the callback) */
+    uint64_t cut;   /* instructions begun, when a block is left in the middle; stored by inline operations */
+    GxEntry *table; /* the predictor, or the empty table when attention is wanted */
+    GxBuffer *cursor;
+    Vcpu *vcpu;
+    uint64_t unused[3];
+} VcpuElem;
+
+enum {
+    ATTENTION_FIRST = 1,   /* no block since start: what `cut` says belongs to a block that was not recorded */
+    ATTENTION_STOP = 2,
+    ATTENTION_MARK = 4,
+    ATTENTION_SYNC = 8,
+    ATTENTION_PUBLISH = 16, /* tell a live reader how far the last block got */
+    ATTENTION_FAIL = 32,
+    ATTENTION_LIMIT = 64,
+};
+
+struct Vcpu {
+    unsigned index;
+    VcpuElem *elem;
+    uint64_t *cut;
+    GxEntry *table;
+    GxBuffer *buffers[RECORDER_BUFFERS_MAX];
+    uint32_t attention;
+    pid_t tid;         /* the thread that runs it, 0 before its first recorded block */
+    uint64_t next_seq; /* of the buffer to open next */
+    /* the worker's */
+    uint64_t written_seq;
+    uint64_t n_insns;
+    uint64_t n_blocks;
+};
+
+typedef enum {
+    RECORDER_STOPPED,
+    RECORDER_RECORDING,
+    RECORDER_FAILED,
+    RECORDER_LIMIT,
+    RECORDER_FINISHED
+} RecorderState;
+
+typedef struct RecorderStatus {
+    RecorderState state;
+    uint64_t n_insns;
+    uint64_t n_blocks;
+    uint64_t n_chunks;
+    uint64_t stream_bytes;
+    uint64_t n_gaps;
+    uint64_t generation;
+    uint32_t distinct_blocks;
+    char message[256];
+} RecorderStatus;
+
+typedef struct Recorder {
+    pthread_mutex_t lock;   /* everything below, and every encoder outside its hot part */
+    pthread_cond_t changed; /* broadcast at every change that somebody may wait for */
+    Vcpu **vcpus;           /* by index, NULL before its init callback */
+    unsigned max_vcpus;
+    unsigned n_buffers;
+    GxLiveHeader *live;
+    RecorderState state;
+    Vcpu *cut_owner; /* API v1, several vCPUs on one thread: whose block the shared cut word is about; else NULL */
+    bool cut_inexact;
+    bool held;
+    uint32_t gap_reason;
+    uint32_t sync_epoch;
+    char text[RECORDER_TEXT_MAX + 1];
+    uint64_t n_gaps;
+    uint64_t n_chunks;
+    char message[256];
+    char meta[1024];
+    bool worker_busy;
+    bool quit;
+} Recorder;
+
+extern Recorder recorder;
+
+/* --- the hot part ------------------------------------------------------------------------------------------------ */
+
+/* True when the block was as predicted and is recorded. */
+static inline bool recorder_hit(VcpuElem *e, uint32_t id)
+{
+    GxBuffer *b = e->cursor;
+    uint32_t history = b->history;
+    GxEntry *table = __atomic_load_n(&e->table, __ATOMIC_RELAXED);
+
+    if (__builtin_expect(table[gx_slot(history)].first != id, 0)) {
+        return false;
+    }
+    b->history = gx_step(history, id);
+    __atomic_store_n(&b->word, b->word + 1, __ATOMIC_RELAXED);
+    return true;
+}
+
+/* --- called by vCPU threads --------------------------------------------------------------------------------------- */
+
+void recorder_miss(VcpuElem *e, uint32_t id);
+void recorder_cut(VcpuElem *e);
+void recorder_trap(VcpuElem *e, unsigned kind, uint64_t from, uint64_t to);
+void recorder_sleep(VcpuElem *e, bool resume);
+void recorder_turn(VcpuElem *e);
+/* The instruction limit is reached: end all recordings and hold this vCPU until recorder_release(). */
+void recorder_limit(VcpuElem *e);
+/* The block table took no more: ends the recording with a gap. */
+void recorder_table_full(void);
+
+/* --- set-up -------------------------------------------------------------------------------------------------------- */
+
+typedef struct RecorderOptions {
+    const char *directory;
+    unsigned max_vcpus;
+    int level;
+    const char *meta; /* JSON of the first META record */
+} RecorderOptions;
+
+bool recorder_open(const RecorderOptions *options, char *message, size_t message_size);
+/* A vCPU exists, its element is at `elem` from now on (again when the scoreboard moved). `cut`: its cut word. */
+bool recorder_vcpu_init(unsigned index, VcpuElem *elem, uint64_t *cut);
+/* Blocks left in the middle cannot be told on this machine: say so in the recording. */
+void recorder_set_cut_inexact(void);
+
+/* --- called by a controller ---------------------------------------------------------------------------------------- */
+
+/* False: refused, `message` says why. */
+bool recorder_start(const char *text, bool *already, unsigned *n_vcpus, char *message, size_t message_size);
+bool recorder_stop(bool *already);
+void recorder_mark(const char *text);
+void recorder_sync(void);
+bool recorder_clear(char *message, size_t message_size);
+bool recorder_finish(void);
+void recorder_release(void);
+void recorder_status(RecorderStatus *status);
+
+/* --- shared by recorder.c and worker.c; the lock is held ----------------------------------------------------------- */
+
+bool worker_start(int level, const char *directory, char *message, size_t message_size);
+bool worker_write_head(void);
+bool worker_write_end(void);
+uint64_t worker_stream_bytes(void);
+void recorder_fail(uint32_t reason, const char *message);
+void recorder_ask(Vcpu *v, uint32_t bits);
+uint64_t recorder_now_ns(void);
+
+#endif

@@ -1,0 +1,164 @@
+/*
+ * What Python calls to look at recorded bytes: zstd frames, block entries, the steps of one chunk.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <zstd.h>
+
+#include "library.h"
+
+uint32_t gx_version(void) { return GX_LIBRARY_VERSION; }
+
+int64_t gx_decompress(void *dst, size_t capacity, const void *src, size_t length)
+{
+    size_t n = ZSTD_decompress(dst, capacity, src, length);
+
+    return ZSTD_isError(n) ? -1 : (int64_t)n;
+}
+
+int64_t gx_compress(void *dst, size_t capacity, const void *src, size_t length, int level)
+{
+    size_t n = ZSTD_compress(dst, capacity, src, length, level);
+
+    return ZSTD_isError(n) ? -1 : (int64_t)n;
+}
+
+size_t gx_compress_bound(size_t length) { return ZSTD_compressBound(length); }
+
+/* Length of the entry at e, 0: it does not fit or is none. */
+static size_t entry_length(const uint8_t *e, size_t left)
+{
+    unsigned n_insns, n_bytes, sum = 0;
+
+    if (left < GX_BLOCK_HEADER_SIZE) {
+        return 0;
+    }
+    n_insns = gx_get16(e + 8);
+    n_bytes = gx_get16(e + 10);
+    if (n_insns == 0 || n_insns > GX_BLOCK_INSNS_MAX || left < GX_BLOCK_HEADER_SIZE + n_insns + n_bytes) {
+        return 0;
+    }
+    for (unsigned i = 0; i < n_insns; i++) {
+        const unsigned size = e[GX_BLOCK_HEADER_SIZE + i];
+
+        if (size == 0 || size > GX_BLOCK_INSN_SIZE_MAX) {
+            return 0;
+        }
+        sum += size;
+    }
+    return sum == n_bytes ? GX_BLOCK_HEADER_SIZE + n_insns + n_bytes : 0;
+}
+
+int64_t gx_blocks_parse(const uint8_t *raw, size_t length, uint64_t max, uint64_t *address, uint16_t *n_insns,
+                        uint16_t *n_bytes, uint64_t *offset)
+{
+    int64_t n = 0;
+
+    for (size_t at = 0; at < length && (uint64_t)n < max; n++) {
+        const size_t size = entry_length(raw + at, length - at);
+
+        if (!size) {
+            return -1 - (int64_t)at;
+        }
+        if (address) {
+            address[n] = gx_get64(raw + at);
+        }
+        if (n_insns) {
+            n_insns[n] = gx_get16(raw + at + 8);
+        }
+        if (n_bytes) {
+            n_bytes[n] = gx_get16(raw + at + 10);
+        }
+        if (offset) {
+            offset[n] = at;
+        }
+        at += size;
+    }
+    return n;
+}
+
+/* One step; false at the end or when damaged (d->error). */
+static bool next_item(GxDecoder *d, const uint8_t *raw, size_t length, uint64_t run, GxItem *item)
+{
+    GxToken t;
+
+    for (;;) {
+        const bool token = gx_decoder_peek(d, raw, length, &t);
+
+        if (!token && (d->error || d->ended || d->run_done >= run)) {
+            return false;
+        }
+        if (!token || t.run) {
+            *item = (GxItem){.block = gx_decoder_predicted(d)};
+            if (!item->block) {
+                return gx_decoder_fail(d, "a run where nothing is predicted");
+            }
+            d->run_done++;
+            return true;
+        }
+        if (t.kind <= GX_TOKEN_NEW) {
+            *item = (GxItem){.block = gx_decoder_take(d, &t)};
+            return item->block != 0;
+        }
+        d->ended = t.kind == GX_TOKEN_END;
+        if (!d->ended) {
+            *item = (GxItem){.event = t.event, .offset = t.length_at};
+            gx_decoder_skip(d, &t);
+            return true;
+        }
+        gx_decoder_skip(d, &t);
+    }
+}
+
+int64_t gx_decoder_items(GxDecoder *d, const uint8_t *raw, size_t length, uint64_t run, GxItem *out, size_t max)
+{
+    size_t n = 0;
+
+    while (n < max && next_item(d, raw, length, run, &out[n])) {
+        n++;
+    }
+    return d->error && !n ? -1 : (int64_t)n;
+}
+
+int64_t gx_decoder_tail(GxDecoder *d, const uint8_t *raw, size_t length, uint64_t run, GxItem *out, size_t max,
+                        uint64_t *first)
+{
+    uint64_t n = 0;
+    GxItem item;
+
+    while (next_item(d, raw, length, run, &item)) {
+        out[n++ % max] = item;
+    }
+    *first = n > max ? n % max : 0;
+    return d->error ? -1 : (int64_t)(n < max ? n : max);
+}
+
+int gx_decoder_totals(GxDecoder *d, const uint8_t *raw, size_t length, uint64_t run, const uint16_t *n_insns,
+                      uint64_t *insns, uint64_t *blocks)
+{
+    uint32_t last = 0;
+    uint64_t begun;
+    GxItem item;
+
+    *insns = *blocks = 0;
+    while (next_item(d, raw, length, run, &item)) {
+        if (item.block) {
+            last = item.block;
+            *insns += n_insns[last];
+            ++*blocks;
+        } else if (item.event == GX_EVENT_CUT && last) {
+            const uint8_t *p = gx_leb_get(raw + item.offset, raw + length, &begun);
+
+            if (!p || !gx_leb_get(p, raw + length, &begun) || begun >= n_insns[last]) {
+                gx_decoder_fail(d, "CUT does not fit the block before it");
+                return -1;
+            }
+            *insns -= n_insns[last] - begun;
+        }
+    }
+    return d->error ? -1 : 0;
+}
+
+uint64_t gx_decoder_error_offset(const GxDecoder *d) { return d->error_offset; }
+
+const char *gx_decoder_error(const GxDecoder *d) { return d->error; }
