@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The compiled replay library, loaded with ctypes: its path, its check, its prototypes.
 
-Twin: the exported functions of libgdbext-replay.so, in qemu-plugin/.
+Twin: qemu-plugin/library.h. The prototypes of its replay part are in the replay package.
 """
 
 from __future__ import annotations
@@ -96,7 +96,6 @@ def _declare(lib: ctypes.CDLL) -> None:
     u32, u64 = ctypes.c_uint32, ctypes.c_uint64
     prototypes: dict[str, tuple[Any, tuple[Any, ...]]] = {
         "gx_version": (u32, ()),
-        "gx_crc32": (u32, (u32, pointer, size)),
         "gx_decompress": (i64, (pointer, size, pointer, size)),
         "gx_compress": (i64, (pointer, size, pointer, size, ctypes.c_int)),
         "gx_compress_bound": (size, (size,)),
@@ -104,6 +103,10 @@ def _declare(lib: ctypes.CDLL) -> None:
         "gx_decoder_new": (pointer, (u32,)),
         "gx_decoder_free": (None, (pointer,)),
         "gx_decoder_items": (i64, (pointer, pointer, size, u64, pointer, size)),
+        "gx_decoder_totals": (
+            ctypes.c_int,
+            (pointer, pointer, size, u64, pointer, pointer, pointer),
+        ),
         "gx_decoder_error_offset": (u64, (pointer,)),
         "gx_decoder_error": (ctypes.c_char_p, (pointer,)),
     }

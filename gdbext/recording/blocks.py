@@ -105,9 +105,9 @@ class BlockTable:
             raise TraceFormatError(f"{where}: {len(entries) - parsed} bytes after the last block")
         base = len(self.raw)
         self.raw += entries
-        self.address.frombytes(memoryview(address)[:found])
-        self.n_insns.frombytes(memoryview(n_insns)[:found])
-        self.n_bytes.frombytes(memoryview(n_bytes)[:found])
+        self.address.frombytes(bytes(memoryview(address)[:found]))
+        self.n_insns.frombytes(bytes(memoryview(n_insns)[:found]))
+        self.n_bytes.frombytes(bytes(memoryview(n_bytes)[:found]))
         self.offset.extend(value + base for value in offset[:found])
 
 

@@ -222,8 +222,7 @@ class Recording:
                 return False
             if generation != self._stream.generation:
                 return False
-        self._stream.scan()
-        if self._stream.current_generation() != self._stream.generation:
+        if not self._scan_stream():
             return False
         if self._live_blocks is not None:
             self.blocks.append(self._live_blocks.new_entries(), f"{self.path.name}/blocks")
@@ -233,6 +232,16 @@ class Recording:
         self.partial = partial
         self._lost = lost
         return True
+
+    def _scan_stream(self) -> bool:
+        """Read what is new in a growing stream; False if it was cleared meanwhile."""
+        try:
+            self._stream.scan()
+        except TraceFormatError:
+            # Half of the old stream and half of the new one make no sense; that is no damage.
+            if self._stream.current_generation() == self._stream.generation:
+                raise
+        return self._stream.current_generation() == self._stream.generation
 
     def _follow_on(self, buffers: list[RawBuffer]) -> tuple[list[ChunkData], str | None]:
         """The buffers that continue the stream, and a line about one that does not."""

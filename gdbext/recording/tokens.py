@@ -7,12 +7,13 @@ every block by its id, or repeats bytes that the recorder wrote.
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gdbext.errors import TraceFormatError
 from gdbext.nativelib import Item, library
-from gdbext.recording.format import RUN_LEB, Event, TokenKind, pack_leb, unpack_leb
+from gdbext.recording.format import RUN_LEB, TokenKind, pack_leb, unpack_leb
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,9 +74,7 @@ def steps(raw: bytes, run: int, max_block: int, where: str) -> Iterator[BlockSte
         TraceFormatError: the tokens are damaged.
     """
     lib = library()
-    decoder = lib.gx_decoder_new(max_block)
-    if not decoder:
-        raise MemoryError
+    decoder = _new_decoder(max_block)
     try:
         items = (Item * ITEMS_PER_CALL)()
         while True:
@@ -83,14 +82,12 @@ def steps(raw: bytes, run: int, max_block: int, where: str) -> Iterator[BlockSte
             if count == 0:
                 return
             if count < 0:
-                reason = (lib.gx_decoder_error(decoder) or b"damaged tokens").decode()
-                offset = int(lib.gx_decoder_error_offset(decoder))
-                raise TraceFormatError(f"{where}: offset {offset:#x} of the tokens: {reason}")
+                raise _damaged(decoder, where)
             for item in items[:count]:
                 if item.block:
                     yield BlockStep(item.block)
                 else:
-                    yield EventStep(item.event, _payload(raw, item.offset, where))
+                    yield EventStep(item.event, _payload(raw, item.offset))
     finally:
         lib.gx_decoder_free(decoder)
 
@@ -103,36 +100,42 @@ def totals(raw: bytes, run: int, blocks: BlockTable, where: str) -> tuple[int, i
     Raises:
         TraceFormatError: the tokens are damaged.
     """
-    instructions = executed = last = 0
-    n_insns = blocks.n_insns
-    for step in steps(raw, run, blocks.count, where):
-        if isinstance(step, BlockStep):
-            last = n_insns[step.block]
-            instructions += last
-            executed += 1
-        elif step.event == Event.CUT:
-            instructions -= last - _begun(step.payload, where)
-            last = 0
-    return instructions, executed
-
-
-def _begun(payload: bytes, where: str) -> int:
-    """Field of a CUT event."""
+    lib = library()
+    decoder = _new_decoder(blocks.count)
+    instructions, executed = ctypes.c_uint64(), ctypes.c_uint64()
+    n_insns, _ = blocks.n_insns.buffer_info()
     try:
-        return unpack_leb(payload, 0)[0]
-    except ValueError as error:
-        raise TraceFormatError(f"{where}: CUT event: {error}") from error
-
-
-def _payload(raw: bytes, offset: int, where: str) -> bytes:
-    """The payload whose length field stands at `offset`."""
-    try:
-        length, start = unpack_leb(raw, offset)
-    except ValueError as error:
-        raise TraceFormatError(f"{where}: offset {offset:#x} of the tokens: {error}") from error
-    if start + length > len(raw):
-        raise TraceFormatError(
-            f"{where}: offset {offset:#x} of the tokens: event needs {length} bytes, "
-            f"{len(raw) - start} left"
+        status = lib.gx_decoder_totals(
+            decoder,
+            raw,
+            len(raw),
+            run,
+            n_insns,
+            ctypes.byref(instructions),
+            ctypes.byref(executed),
         )
+        if status < 0:
+            raise _damaged(decoder, where)
+    finally:
+        lib.gx_decoder_free(decoder)
+    return instructions.value, executed.value
+
+
+def _new_decoder(max_block: int) -> int:
+    decoder = library().gx_decoder_new(max_block)
+    if not decoder:
+        raise MemoryError
+    return int(decoder)
+
+
+def _damaged(decoder: int, where: str) -> TraceFormatError:
+    lib = library()
+    reason = (lib.gx_decoder_error(decoder) or b"damaged").decode()
+    offset = int(lib.gx_decoder_error_offset(decoder))
+    return TraceFormatError(f"{where}: offset {offset:#x} of the tokens: {reason}")
+
+
+def _payload(raw: bytes, offset: int) -> bytes:
+    """The payload whose length stands at `offset`; the decoder has checked that it fits."""
+    length, start = unpack_leb(raw, offset)
     return raw[start : start + length]
