@@ -81,7 +81,7 @@ lint: setup ## Check style and types of Python and C; warnings are errors
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	clang-format --dry-run --Werror $(C_FILES)
-	@for script in .ci/run $$(grep -lIE '^#!/bin/(ba)?sh' scripts/*); do bash -n $$script || exit 1; done
+	shellcheck -x $$(grep -lIE '^#!/bin/(ba)?sh' scripts/* .ci/run)
 	@scripts/check-spdx
 
 .PHONY: format
