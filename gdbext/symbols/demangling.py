@@ -37,14 +37,30 @@ def without_parameters(name: str) -> str:
     return name
 
 
-def last_component(name: str) -> str:
-    """The unqualified name: `ns::Class::f(int)` -> `f`, template arguments left out."""
+def short_names(name: str) -> set[str]:
+    """What people may type for a qualified name, parameters left out.
+
+    `ns::Class<int>::f<char>(int)` gives `ns::Class<int>::f<char>`, `Class<int>::f<char>`,
+    `f<char>`, `f` and so on. A compiler's clone of a function has only its whole name.
+    """
+    if name.endswith("]"):
+        return {name}
     name = without_parameters(name)
-    if name.endswith(">") and "operator" not in name:
-        depth = 0
-        for index in range(len(name) - 1, -1, -1):
-            depth += {">": 1, "<": -1}.get(name[index], 0)
-            if depth == 0:
-                name = name[:index]
+    found = {name}
+    depth = 0
+    opened = len(name)  # where the template arguments at the end begin
+    for index in range(len(name) - 1, -1, -1):
+        depth += {">": 1, ")": 1, "<": -1, "(": -1}.get(name[index], 0)
+        if depth == 0 and name[index] == "<" and opened == len(name) and name.endswith(">"):
+            opened = index
+        behind = index + 2 if name.startswith("::", index) else index
+        ends_return_type = name[index] == " " and "operator" not in name
+        if ends_return_type:
+            behind = index + 1
+        if depth == 0 and (behind > index or index == 0):
+            found.add(name[behind:])
+            if behind < opened < len(name):
+                found.add(name[behind:opened])
+            if ends_return_type:
                 break
-    return name.rpartition("::")[2]
+    return found

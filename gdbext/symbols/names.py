@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from gdbext.symbols.demangling import last_component, without_parameters
+from gdbext.symbols.demangling import short_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,12 +28,12 @@ class Names:
             for name in dict.fromkeys((function.name, function.raw_name, *function.aliases)):
                 self._exact.setdefault(name, []).append(function)
                 if "::" in name or "(" in name:
-                    for part in {without_parameters(name), last_component(name)} - {name}:
+                    for part in short_names(name) - {name}:
                         self._loose.setdefault(part, []).append(function)
         self._sorted = sorted({*self._exact, *self._loose})
 
     def find(self, text: str) -> list[Function]:
-        """Functions called `text`: the whole name, else without parameters or namespace.
+        """Functions called `text`: the whole name, else without parameters or outer namespaces.
 
         `file.c:name` keeps those whose source file ends in `file.c`.
         """
