@@ -81,9 +81,9 @@ def machine(tmp_path: Path) -> Machine:
 
 
 def test_nothing_missing_is_silent_and_touches_nothing(machine: Machine) -> None:
-    machine.add("installed", "clang-format")
+    machine.add("installed", "patchelf")
 
-    done = machine.run("lint")
+    done = machine.run("matrix")
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert machine.calls == []
@@ -103,22 +103,22 @@ def test_says_what_it_will_install_and_what_it_has(machine: Machine) -> None:
 
 
 def test_lists_are_fetched_only_when_they_do_not_know_a_package(machine: Machine) -> None:
-    machine.add("mirror", "clang-format")
+    machine.add("mirror", "patchelf")
 
-    done = machine.run("lint")
+    done = machine.run("matrix")
 
     assert done.returncode == 0
-    assert [call.split()[-1] for call in machine.calls] == ["update", "clang-format"]
+    assert [call.split()[-1] for call in machine.calls] == ["update", "patchelf"]
 
 
 def test_unknown_package_is_named(machine: Machine) -> None:
     machine.add("mirror", "something-else")
 
-    done = machine.run("lint")
+    done = machine.run("matrix")
 
     assert done.returncode == 1
     assert done.stderr == (
-        "install-packages: this system's apt sources have no package 'clang-format'\n"
+        "install-packages: this system's apt sources have no package 'patchelf'\n"
     )
 
 
@@ -142,23 +142,23 @@ def test_package_that_newer_releases_split_off(
 
 
 def test_other_users_need_sudo(machine: Machine) -> None:
-    machine.add("known", "clang-format")
+    machine.add("known", "patchelf")
 
-    assert machine.run("lint", uid=1000).returncode == 0
+    assert machine.run("matrix", uid=1000).returncode == 0
 
     assert machine.calls[0].startswith("sudo env DEBIAN_FRONTEND=noninteractive apt-get install")
 
 
 def test_without_root_and_sudo_one_line_says_what_to_type(tmp_path: Path) -> None:
     machine = Machine(tmp_path, {name: TOOLS[name] for name in TOOLS if name != "sudo"})
-    machine.add("known", "clang-format")
+    machine.add("known", "patchelf")
 
-    done = machine.run("lint", uid=1000)
+    done = machine.run("matrix", uid=1000)
 
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines() == [
         "install-packages: packages are missing and there is no sudo; as root: apt-get update &&"
-        " apt-get install -y --no-install-recommends clang-format"
+        " apt-get install -y --no-install-recommends patchelf"
     ]
 
 
