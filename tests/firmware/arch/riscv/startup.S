@@ -28,14 +28,19 @@ _start:
     j       1b
 2:  call    main
     call    gx_exit
-3:  la      sp, __second_stack_top  /* another hart: only a program for several has work for it */
-    la      t1, second_main
-    beqz    t1, 4f
-    jalr    t1
-4:  wfi
-    j       4b
+3:  la      sp, __second_stack_top  /* another hart: waits until it is given work */
+    la      t1, second_entry
+4:  LOAD    t0, 0(t1)
+    beqz    t0, 4b
+    jalr    t0
+5:  j       5b
     .size _start, . - _start
-    .weak second_main
+
+    .data                           /* not cleared by the first hart */
+    .balign WORD
+    .global second_entry
+second_entry:
+    .space  WORD
 
 /* a0 = riscv_semihosting(operation, argument) */
     .section .text.semihosting, "ax"
