@@ -13,10 +13,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from gdbext import nativelib
 from gdbext.commands._options import BOARD, ELF_FILE, QEMU_ARGS, count, seconds
 from gdbext.commands._saving import save
 from gdbext.commands.registry import Argument, command
 from gdbext.errors import ControlError, GdbextError, TargetError
+from gdbext.recording.reader import Recording
 from gdbext.render.numbers import amount, bytes_amount
 from gdbext.target.boards import load_board
 from gdbext.target.boot import boot
@@ -71,6 +73,8 @@ FINISH_TIMEOUT_S: Final = 60.0
 def record(context: Context, options: argparse.Namespace) -> int:
     """Run, record, save; returns the exit status for the shell."""
     output: Path = options.o
+    # Without it nothing can be saved: find out now.
+    nativelib.library()
     board = load_board(options.board)
     _check_output(output)
     # Beside the output: a recording may be larger than the runtime directory's file system.
@@ -151,7 +155,8 @@ def _keep(emulator: Emulator, output: Path, outcome: _Outcome, *, quiet: bool) -
     """Write the recording and say so; the exit status."""
     qemu_status = emulator.wait()
     assert qemu_status is not None
-    if not (emulator.directory / "stream").exists():
+    started = (emulator.directory / "stream").exists()
+    if not started or (qemu_status != 0 and outcome.status is None and _ran_nothing(emulator)):
         raise emulator.start_error()
     try:
         saved = save(emulator.directory, output)
@@ -159,9 +164,6 @@ def _keep(emulator: Emulator, output: Path, outcome: _Outcome, *, quiet: bool) -
         emulator.keep_directory = True
         place = emulator.directory.resolve()
         raise TargetError(f"{error}; what was recorded is in {place}") from error
-    if saved.n_blocks == 0 and qemu_status != 0 and outcome.status is None:
-        output.unlink()
-        raise emulator.start_error()
     if not quiet:
         why = f" ({outcome.why})" if outcome.why else ""
         _say(
@@ -172,10 +174,16 @@ def _keep(emulator: Emulator, output: Path, outcome: _Outcome, *, quiet: bool) -
     if outcome.status is not None:
         return outcome.status
     if qemu_status < 0:
-        said = str(emulator.start_error())
-        _say(f"{said}; what was executed until then is kept")
+        _say(f"{emulator.start_error()}; what was executed until then is kept")
         return EXIT_FAILURE
     return qemu_status
+
+
+def _ran_nothing(emulator: Emulator) -> bool:
+    """No block was even translated: QEMU gave up before the guest's first instruction."""
+    with Recording.open(emulator.directory) as recording:
+        # Entry 0 of the table stands for no block.
+        return len(recording.blocks) <= 1
 
 
 def _say(text: str) -> None:

@@ -209,7 +209,7 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, made: Command, door: Door) -> None:
         super().__init__(prog=made.name, add_help=False, allow_abbrev=False)
         self._help = f"help trace {made.name}" if door == "gdb" else f"gdbext {made.name} --help"
-        self._name = f"trace {made.name}" if door == "gdb" else f"gdbext {made.name}"
+        self._name = f"trace {made.name}" if door == "gdb" else made.name
 
     def add(self, argument: Argument) -> None:
         if argument.rest:

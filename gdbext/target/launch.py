@@ -32,6 +32,9 @@ GRACE_S: Final = 5.0
 
 READY_TIMEOUT_S: Final = 30.0
 
+SETTLE_S: Final = 0.2
+"""A QEMU that cannot make its machine ends within this time after it has loaded the plugin."""
+
 _WATCHDOG = Path(__file__).with_name("watchdog.py")
 
 
@@ -137,7 +140,8 @@ class Emulator:
     def wait_ready(self, timeout_s: float = READY_TIMEOUT_S) -> Hello | None:
         """Wait until the recorder answers, and the GDB stub listens if there is one.
 
-        Returns None if QEMU has ended before it could be asked (a guest may be that quick).
+        Returns None if QEMU has ended before it could be asked (a guest may be that quick). Until
+        then its stderr is held back: `start_error` may have to tell it in one line.
 
         Raises:
             TargetError: nothing answers within `timeout_s`, or a QEMU that should wait for GDB
@@ -152,12 +156,14 @@ class Emulator:
                 with suppress(ControlError), self.control(timeout_s) as client:
                     hello = client.hello()
             if hello is not None and (self.gdb_address is None or self._stub_listens()):
+                # The plugin is loaded before the machine is made; that may still fail.
+                if self.gdb_address is None and self.wait(SETTLE_S) is not None:
+                    return hello
                 self._output.open_gate()
                 return hello
             if ended:
                 if self.gdb_address is not None:
                     raise self.start_error()
-                self._output.open_gate()
                 return hello
             if time.monotonic() > deadline:
                 raise TargetError(
@@ -167,9 +173,10 @@ class Emulator:
             time.sleep(0.01)
 
     def start_error(self) -> TargetError:
-        """An error that says how QEMU ended and what it said last."""
+        """How QEMU ended and what it said last, as an error; what was held back is dropped."""
         status = self.wait()
         assert status is not None
+        self._output.drop()
         how = f"ended by signal {-status}" if status < 0 else f"ended with status {status}"
         said = self._output.last_line() or "it said nothing"
         name = Path(self.command[0]).name
@@ -194,6 +201,7 @@ class Emulator:
         os.close(self._pipe)
         self._watchdog.wait()
         self._output.drain()
+        self._output.open_gate()
         if not self.keep_directory:
             remove_session_directory(self.directory)
 
@@ -364,6 +372,12 @@ class _Output:
             if self._held is not None:
                 self._write(b"".join(self._held))
                 self._held = None
+
+    def drop(self) -> None:
+        """Forget what is held back."""
+        with self._lock:
+            if self._held is not None:
+                self._held.clear()
 
     def drain(self) -> None:
         """Wait until all of an ended QEMU's output has been read."""
