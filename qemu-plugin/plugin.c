@@ -160,6 +160,34 @@ static void on_block_limit(unsigned int index, void *userdata)
 
 /* --- translation ---------------------------------------------------------------------------------------------------- */
 
+#if GX_API < 2
+/*
+ * QEMU up to 8.2 looks ahead when a T32 instruction ends just before a page border, and then reports the halfword that it
+ * looked at as part of the instruction. The next instruction's address, or T32's own encoding, tells the true size.
+ */
+static size_t true_size(const struct qemu_plugin_tb *tb, unsigned i, unsigned n, const uint8_t *data, size_t size)
+{
+    static bool seen_t32, seen_a32; /* only ever set */
+    const uint64_t address = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, i));
+    const bool wide = data[1] >= 0xE8;
+
+    if (p.arch != ARCH_ARM) {
+        return size;
+    }
+    if (i + 1 < n) {
+        const uint64_t next = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, i + 1));
+
+        seen_t32 |= size == 2;
+        seen_a32 |= size == 4 && !wide && next == address + 4;
+        return next - address < size ? (size_t)(next - address) : size;
+    }
+    if (size == 6) {
+        return 4;
+    }
+    return size == 4 && !wide && (address & 0x3ff) == 0x3fc && seen_t32 && !seen_a32 ? 2 : size;
+}
+#endif
+
 static bool read_block(const struct qemu_plugin_tb *tb, BlockSource *s)
 {
     uint8_t *bytes = s->bytes;
@@ -179,6 +207,9 @@ static bool read_block(const struct qemu_plugin_tb *tb, BlockSource *s)
         }
         data = qemu_plugin_insn_data(insn, bytes, size);
         if (p.api_cur < GX_INSN_DATA_COPIES_FROM) {
+#if GX_API < 2
+            size = true_size(tb, i, s->n_insns, (const uint8_t *)data, size);
+#endif
             memcpy(bytes, (const void *)data, size);
         }
         s->sizes[i] = (uint8_t)size;
