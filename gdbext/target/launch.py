@@ -384,12 +384,13 @@ class _Output:
         self._thread.join(timeout=2.0)
 
     def last_line(self) -> str:
-        """The line that tells most: the last that QEMU itself marks, else the last."""
+        """The line that tells most: the plugin's, else the last that QEMU marks, else the last."""
         with self._lock:
             raw = [*self._lines, self._partial]
         lines = [line for line in (piece.decode(errors="replace").strip() for piece in raw) if line]
+        plugins = [line.removeprefix("gdbext: ") for line in lines if line.startswith("gdbext: ")]
         marked = [line for line in lines if line.startswith("qemu")]
-        return (marked or lines or [""])[-1]
+        return (plugins or marked or lines or [""])[-1]
 
     def _copy(self) -> None:
         fd = self._stream.fileno()

@@ -9,10 +9,14 @@ import secrets
 import shutil
 import stat
 from pathlib import Path
+from typing import Final
 
 from gdbext.errors import TargetError
 
 __all__ = ["make_session_directory", "remove_session_directory", "runtime_root", "session_name"]
+
+SOCKET_PATH_BYTES: Final = 108
+"""Size of `sun_path`, with its final NUL."""
 
 
 def runtime_root() -> Path:
@@ -27,8 +31,8 @@ def make_session_directory(label: str, data: Path | None = None) -> Path:
     Args:
         label: said in the name, for people; other characters than letters, digits, `._-` go.
         data: where the bytes shall lie. The directory is then made there, and the returned path
-            is a symbolic link to it: short enough for a Unix socket (108 bytes), while a large
-            recording lies on the disk of its output file.
+            is a symbolic link to it: short enough for a Unix socket, while a large recording
+            lies on the disk of its output file.
 
     Raises:
         TargetError: the place cannot be written, or belongs to somebody else.
@@ -36,6 +40,12 @@ def make_session_directory(label: str, data: Path | None = None) -> Path:
     root = runtime_root()
     _make_private(root)
     session = root / session_name(label)
+    if _is_too_long(session):
+        session = root / session_name("s")
+    if _is_too_long(session):
+        raise TargetError(
+            f"{root}: too long for a socket's path; set XDG_RUNTIME_DIR to a shorter directory"
+        )
     try:
         if data is None:
             session.mkdir(mode=0o700)
@@ -63,6 +73,11 @@ def session_name(label: str) -> str:
     """A new name such as `blinky-4711-9f3a01`: label, our process id, and something random."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip(".-")[:24] or "session"
     return f"{plain}-{os.getpid()}-{secrets.token_hex(3)}"
+
+
+def _is_too_long(session: Path) -> bool:
+    """Whether a socket in the directory would have a path that no socket address can hold."""
+    return len(os.fsencode(session / "control")) >= SOCKET_PATH_BYTES
 
 
 def _make_private(root: Path) -> None:

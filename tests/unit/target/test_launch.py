@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -205,6 +206,27 @@ def test_runtime_directory_of_somebody_else_is_refused(runtime: Path, tmp_path: 
     runtime.symlink_to(tmp_path / "elsewhere")
 
     with pytest.raises(TargetError, match="is not a directory of yours"):
+        make_session_directory("x")
+
+
+def test_directory_name_is_shortened_before_the_sockets_path_is_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with tempfile.TemporaryDirectory(prefix="r" * 50, dir="/tmp") as place:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", place)
+
+        session = make_session_directory("a-long-program-name")
+
+        assert session.name.startswith("s-")
+
+
+def test_runtime_directory_too_long_for_sockets_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ("r" * 100)).mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / ("r" * 100)))
+
+    with pytest.raises(TargetError, match="set XDG_RUNTIME_DIR to a shorter directory"):
         make_session_directory("x")
 
 
