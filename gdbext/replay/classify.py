@@ -22,7 +22,7 @@ from gdbext.replay.kinds import (
     EndKind,
     Mode,
 )
-from gdbext.replay.modes import X86Modes, arm_mode, decided, from_symbols
+from gdbext.replay.modes import ModeFinder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,10 +51,8 @@ class Classifier:
         flags: EndFlag bits of the last instruction, array of u8.
         target: address of a direct branch without Thumb bit, or NO_TARGET; array of u64.
         mode: Mode, array of u8.
-        undecided: blocks whose instruction set neither sizes, symbols nor meaning decide; they
-            are classified as the likelier one.
         unknown: blocks whose last instruction could not be read.
-        m_profile: whether 32-bit Arm code is M-profile; None until a block tells.
+        m_profile: as given.
     """
 
     def __init__(
@@ -81,13 +79,17 @@ class Classifier:
         self.flags = array("B", (0,))
         self.target = array("Q", (NO_TARGET,))
         self.mode = array("B", (Mode.UNDECIDED,))
-        self.undecided = 0
         self.unknown = 0
         self.m_profile = m_profile
         self._target_name = target
         self._mode_at = mode_at
-        self._x86_modes = X86Modes(target)
-        self._seen_arm = False
+        self._modes = ModeFinder(target, mode_at, m_profile)
+        self._had_arm = False
+
+    @property
+    def undecided(self) -> int:
+        """Blocks whose instruction set nothing decides; they got the likelier one."""
+        return self._modes.undecided
 
     def update(self, blocks: BlockTable) -> None:
         """Classify the blocks that are new in the table.
@@ -95,77 +97,40 @@ class Classifier:
         When a first A32 block shows up, the M-profile flags of earlier ones are taken back.
         """
         first = len(self.end_kind)
-        if self._target_name == "arm":
-            self._update_arm(blocks, first)
-        else:
-            for number in range(first, len(blocks)):
-                sizes, code = blocks.sizes(number), blocks.code(number)
-                self._add(*self._classify_other(blocks.address[number], sizes, code))
-
-    def _add(self, mode: Mode, end: End) -> None:
-        self.mode.append(mode)
-        self.end_kind.append(end.kind)
-        self.flags.append(end.flags)
-        self.target.append(end.target)
-        self.unknown += end.kind == EndKind.UNKNOWN
-
-    def _classify_other(self, address: int, sizes: bytes, code: bytes) -> tuple[Mode, End]:
-        """A block of any target but `arm`."""
-        name = self._target_name
-        if name == "aarch64":
-            if 2 in sizes:
-                return Mode.THUMB, thumb.end_of(address, sizes, code, m_profile=False)
-            return Mode.A64, _checked(Mode.A64, a64.end_of(address, code), address, sizes, code)
-        if name in ("riscv32", "riscv64"):
-            mode, bits = (Mode.RV32, 32) if name == "riscv32" else (Mode.RV64, 64)
-            return mode, riscv.end_of(address, sizes, code, bits=bits)
-        mode = self._x86_modes.mode(sizes, code, address)
-        self.undecided += mode == Mode.UNDECIDED
-        return mode, x86.end_of(address, sizes, code, bits=64 if name == "x86_64" else 32)
-
-    def _update_arm(self, blocks: BlockTable, first: int) -> None:
-        """32-bit Arm: modes first, because one A32 block tells about all others."""
-        modes = [self._arm_mode(blocks, number) for number in range(first, len(blocks))]
-        if Mode.ARM in modes and not self._seen_arm:
-            self._seen_arm = True
+        modes = self._modes.find(blocks, first)
+        if self._modes.seen_arm and not self._had_arm:
+            self._had_arm = True
             if self.m_profile is None:
                 self._forget_m_profile()
-        m_profile = not self._seen_arm if self.m_profile is None else self.m_profile
-        for index, mode in enumerate(modes):
-            number = first + index
+        for number, mode in enumerate(modes, first):
             address, sizes, code = blocks.address[number], blocks.sizes(number), blocks.code(number)
-            if mode == Mode.UNDECIDED:
-                mode = self._settled(address, sizes, code, m_profile)
-            if mode == Mode.THUMB:
-                end = thumb.end_of(address, sizes, code, m_profile=m_profile)
-            elif mode == Mode.ARM:
-                end = arm.end_of(address, code)
-            else:
-                end = UNKNOWN
-            self._add(mode, _checked(mode, end, address, sizes, code))
+            end = self._end_of(mode, address, sizes, code)
+            self.mode.append(mode)
+            self.end_kind.append(end.kind)
+            self.flags.append(end.flags)
+            self.target.append(end.target)
+            self.unknown += end.kind == EndKind.UNKNOWN
 
-    def _arm_mode(self, blocks: BlockTable, number: int) -> Mode:
-        """By mapping symbols, else by sizes."""
-        sizes, code = blocks.sizes(number), blocks.code(number)
-        address = blocks.address[number]
-        by_sizes = arm_mode(sizes, code, address)
-        if by_sizes == Mode.UNDECIDED and set(sizes) == {4}:
-            return from_symbols(self._mode_at, address)
-        return by_sizes
+    def _end_of(self, mode: Mode, address: int, sizes: bytes, code: bytes) -> End:
+        name = self._target_name
+        if name in ("i386", "x86_64"):  # needs no mode
+            return x86.end_of(address, sizes, code, bits=64 if name == "x86_64" else 32)
+        if mode in (Mode.RV32, Mode.RV64):
+            return riscv.end_of(address, sizes, code, bits=32 if mode == Mode.RV32 else 64)
+        if mode == Mode.THUMB:
+            end = thumb.end_of(address, sizes, code, m_profile=self._is_m_profile())
+        elif mode == Mode.ARM:
+            end = arm.end_of(address, code)
+        elif mode == Mode.A64:
+            end = a64.end_of(address, code)
+        else:
+            return UNKNOWN
+        return _checked(mode, end, address, sizes, code)
 
-    def _settled(self, address: int, sizes: bytes, code: bytes, m_profile: bool) -> Mode:
-        """A block that can be both by its sizes, or neither."""
-        if set(sizes) != {4}:
-            self.undecided += 1
-            return Mode.UNDECIDED
-        if m_profile:
-            return Mode.THUMB
-        mode = decided(sizes, code, address)
-        if mode == Mode.UNDECIDED:
-            self.undecided += 1
-            # Nearly all A32 instructions are unconditional, with 1110 in their top bits.
-            mode = Mode.ARM if all(top >> 4 == 14 for top in code[3::4]) else Mode.THUMB
-        return mode
+    def _is_m_profile(self) -> bool:
+        if self.m_profile is not None:
+            return self.m_profile
+        return self._target_name == "arm" and not self._had_arm
 
     def _forget_m_profile(self) -> None:
         for number, flags in enumerate(self.flags):
