@@ -38,7 +38,7 @@ def complete(made: Command, text: str, word: str | None, elf: Path | None) -> li
     elif before in options and not options[before].is_flag:
         wanted = options[before]
     elif token.startswith("-"):
-        return _replacing(token, word or token, options)
+        return _replacing(token, token if word is None else word, options)
     else:
         wanted = _next_positional(arguments, words, options)
     if wanted is None:

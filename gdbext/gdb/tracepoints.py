@@ -10,7 +10,7 @@ import gdb
 __all__ = ["mi_command", "set_tracepoint"]
 
 # What ends a location in GDB's grammar.
-_KEYWORD = re.compile(r"(?:^|\s)(if\b|thread\s+\S+|task\s+\S+|-force-condition\b)")
+_KEYWORD = re.compile(r"(?:^|\s)(if\b|thread\s+\S+|task\s+\S+)|\s(-force-condition)\b")
 _EXPLICIT = re.compile(r"(?:^|(?<=\s))-(source|function|line|label|qualified)\b")
 
 
@@ -25,8 +25,8 @@ def set_tracepoint(arguments: str) -> None:
     answer = gdb.execute(f'interpreter-exec mi "{quoted}"', to_string=True)
     result = ""
     for line in answer.splitlines():
-        if line.startswith(("&", "~")):
-            gdb.write(_unquoted(line[1:].strip('"')))
+        if line.startswith("&"):
+            gdb.write(_unquoted(line[1:].strip('"')), gdb.STDERR)
         elif line.startswith("^"):
             result = line
     if result.startswith("^error"):
@@ -41,7 +41,7 @@ def mi_command(arguments: str, *, pending: bool = False) -> str:
     if pending:
         options.append("-f")
     while match := _KEYWORD.search(location):
-        word = match[1]
+        word = match[1] or match[2]
         if word == "if":
             condition = location[match.end() :].strip()
             location = location[: match.start()].strip()
@@ -53,14 +53,14 @@ def mi_command(arguments: str, *, pending: bool = False) -> str:
         else:
             raise gdb.GdbError("a tracepoint with a task is not possible here")
         location = f"{location[: match.start()]} {location[match.end() :]}".strip()
-    # `-force-condition` may stand after the condition only as part of it; GDB reads it so too.
     if condition:
         options += ["-c", _quoted(condition)]
     if not location:
         location = "*$pc"
     if _EXPLICIT.search(location):
         return " ".join(["-break-insert", *options, _EXPLICIT.sub(r"--\1", location)])
-    return " ".join(["-break-insert", *options, _quoted(location)])
+    # `--`: a location that begins with a dash is for GDB to complain about, not an option of MI.
+    return " ".join(["-break-insert", *options, "--", _quoted(location)])
 
 
 def _announcement(result: str) -> str:
