@@ -66,7 +66,9 @@ class DebugStore:
     def _read(self) -> DebugInfo:
         if self._debug is None:
             elf = open_elf(self._image.path, self._data)
-            self._debug = DebugInfo(self._image.path, elf, self._image, self._zero_names)
+            self._debug = DebugInfo(
+                self._image.path, self._data, elf, self._image, self._zero_names
+            )
             self._debug.units()
         return self._debug
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gdbext.symbols.dies import code_entries
+from gdbext.symbols.headers import SHF_COMPRESSED, section_headers
 from gdbext.symbols.image import Image, reading
 from gdbext.symbols.lines import Row, file_names, sequences
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DWARFInfo
     from elftools.elf.elffile import ELFFile
 
+_ELFCOMPRESS_ZLIB = 1
 _ASSEMBLER = (0x8001,)  # DW_LANG_Mips_Assembler, which all assemblers use
 
 
@@ -82,7 +84,12 @@ class DebugInfo:
     """Reads the compile units of one ELF file."""
 
     def __init__(
-        self, path: Path, elf: ELFFile, image: Image, zero_names: tuple[str, ...] | None
+        self,
+        path: Path,
+        data: bytes,
+        elf: ELFFile,
+        image: Image,
+        zero_names: tuple[str, ...] | None,
     ) -> None:
         """`zero_names` are the raw names of the function at 0, None without a symbol table."""
         self._path = path
@@ -94,7 +101,7 @@ class DebugInfo:
         self._contents: dict[str, bytes] = {}
         self.notes: list[str] = []  # what cannot be read, without the file's name
         with reading(path, "debug information"):
-            self._dwarf = self._open(elf)
+            self._dwarf = self._open(elf, data)
 
     def units(self) -> list[Unit]:
         """All compile units, in the file's order."""
@@ -153,19 +160,22 @@ class DebugInfo:
             data = self._contents[section.name] = section.stream.read()
         return data
 
-    def _open(self, elf: ELFFile) -> DWARFInfo | None:
-        if not elf.has_dwarf_info(strict=True):
+    def _open(self, elf: ELFFile, data: bytes) -> DWARFInfo | None:
+        headers = section_headers(self._path, data, elf)
+        parts = [h for h in headers if h.name.startswith((".debug_", ".zdebug_"))]
+        if not any(h.name in (".debug_info", ".zdebug_info") for h in parts):
             return None
-        for section in elf.iter_sections():
-            if not section.name.startswith(".debug_") or not section.compressed:
-                continue
-            kind = getattr(section, "_compression_type", None)
-            if kind != "ELFCOMPRESS_ZLIB":
-                self.notes.append(
-                    f"{section.name} is compressed in a way that is not read here "
-                    f"({kind}); run objcopy --decompress-debug-sections on a copy"
-                )
-                return None
+        order = "little" if elf.little_endian else "big"
+        for header in parts:
+            if header.flags & SHF_COMPRESSED:
+                kind = int.from_bytes(header.content(self._path, data)[:4], order)  # type: ignore[arg-type]
+                if kind != _ELFCOMPRESS_ZLIB:
+                    name = {2: "zstd"}.get(kind, f"type {kind}")
+                    self.notes.append(
+                        f"{header.name} is compressed with {name}, which is not read here; run "
+                        "objcopy --decompress-debug-sections on a copy"
+                    )
+                    return None
         return elf.get_dwarf_info(follow_links=False)
 
     def _unit(self, cu: CompileUnit) -> Unit:

@@ -8,9 +8,23 @@ import io
 import struct
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gdbext.errors import SymbolError
+from gdbext.symbols.headers import (
+    PF_X,
+    PT_LOAD,
+    PT_NOTE,
+    SHF_ALLOC,
+    SHF_EXECINSTR,
+    SHT_ARM_ATTRIBUTES,
+    SHT_NOBITS,
+    SHT_NOTE,
+    ProgramHeader,
+    SectionHeader,
+    program_headers,
+    section_headers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,9 +39,7 @@ MACHINES = {
     "EM_386": "x86",
     "EM_X86_64": "x86_64",
 }
-_SHF_ALLOC = 2
-_SHF_EXECINSTR = 4
-_PF_X = 1
+_NT_GNU_BUILD_ID = 3
 
 
 class Segment(NamedTuple):
@@ -142,14 +154,21 @@ def read_image(path: Path, data: bytes, elf: ELFFile) -> Image:
                 f"{path}: ELF header: machine {elf['e_machine']} is none that gdbext reads "
                 f"({', '.join(MACHINES.values())})"
             )
-    with reading(path, "program headers"):
-        segments = tuple(_segments(path, elf, len(data)))
     with reading(path, "section headers"):
-        sections = tuple(_sections(path, elf))
+        headers = section_headers(path, data, elf)
+        _check_has_code(path, headers)
+    with reading(path, "program headers"):
+        programs = program_headers(data, elf)
+        segments = tuple(_segments(path, programs, len(data)))
+    sections = tuple(
+        Section(h.number, h.name, h.address, h.size, bool(h.flags & SHF_EXECINSTR))
+        for h in headers
+        if h.flags & SHF_ALLOC and h.size
+    )
     with reading(path, "build ID note"):
-        build_id = _build_id(elf)
+        build_id = _build_id(path, data, headers, programs, bool(elf.little_endian))
     with reading(path, "Arm attributes"):
-        m_profile = _m_profile(elf) if machine == "arm" else None
+        m_profile = _m_profile(elf, headers) if machine == "arm" else None
     entry = int(elf["e_entry"])
     return Image(
         path=path,
@@ -192,62 +211,58 @@ def _check_header(path: Path, elf: ELFFile, size: int) -> None:
         raise SymbolError(f"{path}: section headers: at {elf['e_shoff']:#x}, beyond the file's end")
 
 
-def _segments(path: Path, elf: ELFFile, size: int) -> Iterator[Segment]:
-    for number in range(elf.num_segments()):
-        header = elf.get_segment(number).header
-        if header["p_type"] != "PT_LOAD":
+def _check_has_code(path: Path, headers: list[SectionHeader]) -> None:
+    kinds = {header.kind for header in headers if header.flags & SHF_EXECINSTR and header.size}
+    if kinds == {SHT_NOBITS}:
+        raise SymbolError(
+            f"{path}: debug information split off its program, without code; give the ELF file "
+            "with the code (eu-unstrip joins the two)"
+        )
+
+
+def _segments(path: Path, headers: list[ProgramHeader], size: int) -> Iterator[Segment]:
+    for header in headers:
+        if header.kind != PT_LOAD:
             continue
-        if header["p_offset"] + header["p_filesz"] > size:
+        if header.offset + header.file_size > size:
             raise SymbolError(
-                f"{path}: program header {number}: needs file bytes up to "
-                f"{header['p_offset'] + header['p_filesz']:#x}, the file ends at {size:#x}"
+                f"{path}: program header {header.number}: needs file bytes up to "
+                f"{header.offset + header.file_size:#x}, the file ends at {size:#x}"
             )
         yield Segment(
-            address=int(header["p_vaddr"]),
-            file_size=int(header["p_filesz"]),
-            memory_size=int(header["p_memsz"]),
-            offset=int(header["p_offset"]),
-            executable=bool(header["p_flags"] & _PF_X),
+            address=header.address,
+            file_size=header.file_size,
+            memory_size=header.memory_size,
+            offset=header.offset,
+            executable=bool(header.flags & PF_X),
         )
 
 
-def _sections(path: Path, elf: ELFFile) -> Iterator[Section]:
-    names = elf["e_shstrndx"]
-    if elf.num_sections() and names != "SHN_UNDEF" and int(names) >= elf.num_sections():
-        raise SymbolError(
-            f"{path}: ELF header: section names are in section {names}, "
-            f"the file has {elf.num_sections()} sections"
-        )
-    for index in range(elf.num_sections()):
-        section = elf.get_section(index)
-        if section["sh_flags"] & _SHF_ALLOC and section["sh_size"]:
-            yield Section(
-                number=index,
-                name=section.name,
-                address=int(section["sh_addr"]),
-                size=int(section["sh_size"]),
-                executable=bool(section["sh_flags"] & _SHF_EXECINSTR),
-            )
-
-
-def _build_id(elf: ELFFile) -> str | None:
-    from elftools.elf.sections import NoteSection
-    from elftools.elf.segments import NoteSegment
-
-    for part in (*elf.iter_sections(), *elf.iter_segments()):
-        if not isinstance(part, NoteSection | NoteSegment):
-            continue
-        for note in part.iter_notes():
-            if note["n_type"] == "NT_GNU_BUILD_ID" and note["n_name"] == "GNU":
-                return str(note["n_desc"])
+def _build_id(
+    path: Path,
+    data: bytes,
+    sections: list[SectionHeader],
+    programs: list[ProgramHeader],
+    little_endian: bool,
+) -> str | None:
+    notes = [h.content(path, data) for h in sections if h.kind == SHT_NOTE]
+    notes += [data[h.offset :][: h.file_size] for h in programs if h.kind == PT_NOTE]
+    order = "<" if little_endian else ">"
+    for note in notes:
+        at = 0
+        while at + 12 <= len(note):
+            name_size, size, kind = struct.unpack_from(order + "III", note, at)
+            start = at + 12 + (name_size + 3 & ~3)
+            if kind == _NT_GNU_BUILD_ID and note[at + 12 : at + 16] == b"GNU\0":
+                return note[start : start + size].hex()
+            at = start + (size + 3 & ~3)
     return None
 
 
-def _m_profile(elf: ELFFile) -> bool | None:
-    from elftools.elf.sections import ARMAttributesSection
-
-    for section in elf.iter_sections():
-        if isinstance(section, ARMAttributesSection):
+def _m_profile(elf: ELFFile, headers: list[SectionHeader]) -> bool | None:
+    for header in headers:
+        if header.kind == SHT_ARM_ATTRIBUTES:
+            section: Any = elf.get_section(header.number)
             for part in section.iter_subsections():
                 for scope in part.iter_subsubsections():
                     for attribute in scope.iter_attributes("TAG_CPU_ARCH_PROFILE"):

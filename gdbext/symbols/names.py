@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from gdbext.symbols.model import Function
 
+_QUALIFIED_PREFIX = re.compile(r"^(?P<file>.*[^:]):(?P<name>[^:].*|::.*|)$")
 _QUALIFIED = re.compile(r"^(?P<file>.*[^:]):(?P<name>[^:].*|::.*)$")
 
 
@@ -58,14 +59,25 @@ class Names:
         return list(dict.fromkeys(n for n in names if n != text))[:limit]
 
     def complete(self, prefix: str, limit: int = 1000) -> list[str]:
-        """Names that begin with `prefix`, sorted, at most `limit`."""
+        """Names that begin with `prefix`, sorted, at most `limit`.
+
+        After `file.c:` they are the functions of that file, and keep it in front.
+        """
         names: list[str] = []
         for index in range(bisect_left(self._sorted, prefix), len(self._sorted)):
             name = self._sorted[index]
             if not name.startswith(prefix) or len(names) == limit:
                 break
             names.append(name)
-        return names
+        match = _QUALIFIED_PREFIX.match(prefix)
+        if names or not match:
+            return names
+        found = (n for n in self.complete(match["name"], limit) if n in self._exact)
+        return [
+            f"{match['file']}:{name}"
+            for name in found
+            if any(_same_file(f.file, match["file"]) for f in self._exact[name])
+        ]
 
     def _named(self, text: str) -> list[Function]:
         found = self._exact.get(text) or self._loose.get(text) or []

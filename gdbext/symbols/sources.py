@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from gdbext.symbols.intervals import Intervals
@@ -115,6 +117,20 @@ class Sources:
             if at >= 0 and address < rows[at].end:
                 return number, rows[at]
         return None
+
+
+def source_line(file: str, line: int) -> str | None:
+    """Line `line` (from 1) of a file without its end; None if there is no such file or line."""
+    lines = _source_lines(file)
+    return lines[line - 1] if 0 < line <= len(lines) else None
+
+
+@lru_cache(maxsize=64)
+def _source_lines(file: str) -> list[str]:
+    try:
+        return Path(file).read_text("utf-8", "replace").splitlines()
+    except (OSError, ValueError):  # ValueError: a NUL in the name
+        return []
 
 
 def _inlined(entries: list[Inlined], address: int) -> list[Inlined]:

@@ -17,7 +17,7 @@ from gdbext.symbols.index import Index, index_from_json, index_to_json, read_ind
 from gdbext.symbols.intervals import Intervals
 from gdbext.symbols.model import Function, InlineFrame, LineRow, Mode, SourceLine, Vector
 from gdbext.symbols.names import Names
-from gdbext.symbols.sources import Sources
+from gdbext.symbols.sources import Sources, source_line
 from gdbext.symbols.symtab import extent, mapping_kind
 from gdbext.symbols.vectors import read_vectors
 
@@ -175,6 +175,10 @@ class Symbols:
     def rows_of(self, function: Function) -> list[LineRow]:
         """The line table of one function, by address."""
         return self.sources.rows(function.address, function.end)
+
+    def source_text(self, file: str, line: int) -> str | None:
+        """One line of a source file as it is on this machine; None without the file or line."""
+        return source_line(file, line)
 
     def bytes_at(self, address: int, size: int) -> bytes | None:
         """Bytes as the file loads them; None if any is not in the file."""

@@ -24,6 +24,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from gdbext.errors import SymbolError
+from gdbext.symbols.headers import SHT_DYNSYM, SHT_SYMTAB, SectionHeader, section_headers
 from gdbext.symbols.image import Image, Section, reading
 from gdbext.symbols.intervals import Intervals
 from gdbext.symbols.model import Mode
@@ -84,13 +85,13 @@ def read_symbol_table(path: Path, data: bytes, elf: ELFFile, image: Image) -> Sy
     """Read `.symtab` (or `.dynsym` when that is all there is)."""
     table = SymbolTable()
     with reading(path, "symbol table"):
-        section = elf.get_section_by_name(".symtab") or elf.get_section_by_name(".dynsym")
+        headers = section_headers(path, data, elf)
+        section = next((h for h in headers if h.kind == SHT_SYMTAB), None)
+        table.present = section is not None
+        section = section or next((h for h in headers if h.kind == SHT_DYNSYM), None)
         if section is None:
             return table
-        if section["sh_type"] not in ("SHT_SYMTAB", "SHT_DYNSYM"):
-            return table
-        symbols = list(_raw_symbols(path, data, elf, dict(section.header), section.name))
-    table.present = section.name == ".symtab"
+        symbols = list(_raw_symbols(path, data, elf, section, headers))
     _sort_out(table, symbols, image)
     return table
 
@@ -108,30 +109,31 @@ def mapping_kind(marks: Sequence[Mark], sections: Sequence[Section], address: in
 
 
 def _raw_symbols(
-    path: Path, data: bytes, elf: ELFFile, header: dict[str, int], name: str
+    path: Path, data: bytes, elf: ELFFile, section: SectionHeader, headers: list[SectionHeader]
 ) -> Iterator[RawSymbol]:
     order = "<" if elf.little_endian else ">"
     layout = struct.Struct(order + ("IIIBBH" if elf.elfclass == 32 else "IBBHQQ"))
-    start, size = header["sh_offset"], header["sh_size"]
-    if start + size > len(data):
+    content = section.content(path, data)
+    if section.entry_size != layout.size:
         raise SymbolError(
-            f"{path}: {name}: needs file bytes up to {start + size:#x}, "
-            f"the file ends at {len(data):#x}"
+            f"{path}: section {section.name}: entries of {section.entry_size} bytes, "
+            f"expected {layout.size}"
         )
-    if header["sh_entsize"] != layout.size:
+    if section.link >= len(headers):
         raise SymbolError(
-            f"{path}: {name}: entries of {header['sh_entsize']} bytes, expected {layout.size}"
+            f"{path}: section {section.name}: its names are in section {section.link}, "
+            f"the file has {len(headers)} sections"
         )
-    strings = elf.get_section(header["sh_link"]).data()
-    for entry in layout.iter_unpack(data[start : start + size - size % layout.size]):
+    strings = headers[section.link].content(path, data)
+    for entry in layout.iter_unpack(content[: len(content) // layout.size * layout.size]):
         if elf.elfclass == 32:
-            name_at, value, length, info, _, section = entry
+            name_at, value, length, info, _, where = entry
         else:
-            name_at, info, _, section, value, length = entry
+            name_at, info, _, where, value, length = entry
         if not name_at:
             continue
         text = strings[name_at : strings.find(b"\0", name_at)].decode("utf-8", "backslashreplace")
-        yield RawSymbol(text, value, length, info & 15, info >> 4, section)
+        yield RawSymbol(text, value, length, info & 15, info >> 4, where)
 
 
 def _sort_out(table: SymbolTable, symbols: Iterable[RawSymbol], image: Image) -> None:
