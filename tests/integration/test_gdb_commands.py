@@ -28,10 +28,8 @@ LOCATIONS = [
     "-function main",
     "-source basic.c -line 100",
     "main -force-condition if nonsense == 1",
-    "-force-condition main if nonsense == 1",
     "nonsense",
     "main if nonsense == 1",
-    "-nonsense",
 ]
 
 
@@ -48,6 +46,14 @@ def test_gdbs_own_tracepoints_work_as_before(
     said = re.sub(r"^Make tracepoint pending.*\n", "", own.out, flags=re.MULTILINE)
     assert with_ours.out == said
     assert with_ours.err == own.err
+
+
+@pytest.mark.parametrize("location", ["-force-condition main if nonsense == 1", "-nonsense"])
+def test_wrong_options_are_refused_as_before(tmp_path: Path, elf: Path, location: str) -> None:
+    done = gdb_batch(f"trace {location}", "info tracepoints", runtime=tmp_path, elf=elf)
+
+    assert done.out == "No tracepoints.\n"
+    assert one_line(done)
 
 
 def test_override_off_gives_gdb_every_word(tmp_path: Path, elf: Path) -> None:
