@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gdbext.analyses.callers import Caller, CallersReport
+    from gdbext.analyses.entries import Entries
     from gdbext.analyses.functions import FunctionReport
 
 __all__ = ["render_callers", "render_function"]
@@ -24,10 +25,7 @@ def render_function(page: Page, report: FunctionReport, top: int) -> None:
     page.line(f"{report.name} at {address(report.address)}{f', {where}' if where else ''}")
     if report.aliases:
         page.line(f"also named {', '.join(report.aliases)}")
-    entries = report.entries
-    page.line(f"{_times(report.calls)} called{_ways(entries)}")
-    if entries.trap:
-        page.line(f"{_times(entries.trap)} entered by interrupt or exception")
+    _render_entries(page, report.entries)
     page.line(f"{amount(report.self_insns)} instructions executed in its own code")
     _render_coverage(page, report)
     page.table(_callers_table(report.callers, report.unattributed).bound(top))
@@ -47,10 +45,24 @@ def render_function(page: Page, report: FunctionReport, top: int) -> None:
 
 def render_callers(page: Page, report: CallersReport, top: int | None) -> None:
     """Print who called, from where, how often."""
-    page.line(f"{report.function.name}: {_times(report.calls)} called")
-    if report.entries.trap:
-        page.line(f"{_times(report.entries.trap)} entered by interrupt or exception")
+    page.line(f"{report.function.name} at {address(report.function.address)}")
+    _render_entries(page, report.entries)
     page.table(_callers_table(report.callers, report.unattributed).bound(top))
+
+
+def _render_entries(page: Page, entries: Entries) -> None:
+    parts = [
+        f"{amount(count)} {text}"
+        for count, text in (
+            (entries.tail, "by jump or veneer"),
+            (entries.other, "by a way that was not recorded"),
+        )
+        if count
+    ]
+    how = f" ({', '.join(parts)})" if parts else ""
+    page.line(f"called {_times(entries.calls)}{how}" if entries.calls else "never called")
+    if entries.trap:
+        page.line(f"entered {_times(entries.trap)} by interrupt or exception")
 
 
 def _callers_table(callers: Iterable[Caller], unattributed: int) -> Table:
@@ -75,18 +87,19 @@ def _callers_table(callers: Iterable[Caller], unattributed: int) -> Table:
 
 
 def _render_coverage(page: Page, report: FunctionReport) -> None:
-    page.line(
-        f"{amount(report.insns_executed)} of {amount(report.insns_total)} instructions ran "
-        f"({percent(report.insns_executed, report.insns_total)})"
-        + _ranges(report.insns_not_run, limit=6)
-    )
-    if not report.lines_total:
-        page.line("no line information")
-        return
-    page.line(
-        f"{amount(report.lines_executed)} of {amount(report.lines_total)} lines ran "
-        f"({percent(report.lines_executed, report.lines_total)})" + _lines(report.lines_not_run)
-    )
+    if report.insns_total is None:
+        page.line(f"{amount(report.insns_executed)} different instructions ran")
+    else:
+        page.line(
+            f"{amount(report.insns_executed)} of {amount(report.insns_total)} instructions ran "
+            f"({percent(report.insns_executed, report.insns_total)})"
+            + _ranges(report.insns_not_run, limit=6)
+        )
+    if report.lines_total:
+        page.line(
+            f"{amount(report.lines_executed)} of {amount(report.lines_total)} lines ran "
+            f"({percent(report.lines_executed, report.lines_total)})" + _lines(report.lines_not_run)
+        )
 
 
 def _ranges(ranges: Iterable[tuple[int, int]], limit: int) -> str:
@@ -112,10 +125,5 @@ def _lines(lines: Iterable[tuple[str, int]]) -> str:
     return f"; not run: {', '.join(parts)}" if parts else ""
 
 
-def _ways(entries: object) -> str:
-    tail = getattr(entries, "tail", 0)
-    return f" ({amount(tail)} by tail jump or veneer)" if tail else ""
-
-
 def _times(count: int) -> str:
-    return "once" if count == 1 else "never" if count == 0 else f"{amount(count)} times"
+    return "once" if count == 1 else f"{amount(count)} times"

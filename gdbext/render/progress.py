@@ -17,8 +17,8 @@ DELAY_S: Final = 0.5
 
 
 @contextmanager
-def progress_bar(text: str = "replaying") -> Iterator[Callable[[int, int], None] | None]:
-    """Yield a function (done, total) that draws; None where nobody would see it."""
+def progress_bar(text: str = "replaying") -> Iterator[Callable[[float], None] | None]:
+    """Yield a function of the part done, 0 to 1, that draws; None where nobody would see it."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -27,17 +27,17 @@ def progress_bar(text: str = "replaying") -> Iterator[Callable[[int, int], None]
     from rich.progress import Progress
 
     bar = Progress(console=Console(stderr=True), transient=True)
-    task = bar.add_task(text, total=None)
+    task = bar.add_task(text, total=1.0)
     started = time.monotonic()
     shown = False
 
-    def advance(done: int, total: int) -> None:
+    def advance(done: float) -> None:
         nonlocal shown
         if not shown and time.monotonic() - started > DELAY_S:
             bar.start()
             shown = True
         if shown:
-            bar.update(task, completed=done, total=total)
+            bar.update(task, completed=done)
 
     try:
         yield advance

@@ -16,7 +16,7 @@ __all__ = ["render_summary"]
 
 def render_summary(page: Page, summary: Summary, top: int) -> None:
     """Print totals, then the hottest functions, what never ran, what lies outside, and gaps."""
-    vcpus = f" on {summary.vcpus} vCPUs" if summary.vcpus > 1 else ""
+    vcpus = f" on {len(summary.vcpus)} vCPUs" if len(summary.vcpus) > 1 else ""
     page.line(
         f"{amount(summary.instructions)} instructions in {amount(summary.blocks)} blocks{vcpus}"
     )
@@ -48,9 +48,9 @@ def render_summary(page: Page, summary: Summary, top: int) -> None:
 def _render_doubts(page: Page, summary: Summary) -> None:
     if summary.cut:
         page.line(f"The recording ends early: {summary.cut}")
-    for gap in summary.gaps:
-        lost = f"{amount(gap.n_blocks)} blocks" if gap.n_blocks else "an unknown number of blocks"
-        page.line(f"Gap: {gap.reason}; {lost} not recorded")
+    if summary.gaps.count:
+        lost = amount(summary.gaps.n_blocks) if summary.gaps.n_blocks else "an unknown number of"
+        page.line(f"{amount(summary.gaps.count)} gaps: {lost} blocks not recorded")
     if summary.undecided_blocks:
         page.line(f"{amount(summary.undecided_blocks)} blocks could not be disassembled")
     if summary.inferred_traps:
