@@ -195,7 +195,8 @@ static void resume(GxReplay *r, const GxContext *c, uint32_t id)
     uint32_t edge;
 
     if (c->begun || r->blocks.address[id] == r->blocks.last[c->from]) {
-        return; /* inside a block: no edge */
+        r->continued[id]++; /* inside a block: no edge */
+        return;
     }
     if ((edge = gx_edges_find(r, c->from, id))) {
         r->edges.edges[edge].recovered++;
@@ -445,7 +446,8 @@ bool gx_engine_step(GxReplay *r, GxVcpu *v, uint32_t id)
     }
     if (v->cut) {
         if (fits(b, &now, address) == FIT_EXACT) {
-            return false; /* QEMU went on inside the block; counted by the caller */
+            r->continued[id]++; /* QEMU went on inside the block */
+            return false;
         }
     } else if (gx_may_follow(b, v->prev, address)) {
         if (!is_indirect(b, v->prev) || r->has_events || !gx_set_has(&r->vectors, address)) {

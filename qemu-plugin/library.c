@@ -41,6 +41,7 @@ void gx_replay_free(GxReplay *r)
     free(r->blocks.sizes_at);
     free(r->blocks.sizes);
     free(r->other_arrivals);
+    free(r->continued);
     free(r->cuts);
     free(r->traps);
     free(r->vectors.slots);
@@ -77,10 +78,12 @@ static bool reserve_blocks(GxReplay *r, uint32_t need)
         !resize(&b->last, sizeof(*b->last), capacity) || !resize(&b->target, sizeof(*b->target), capacity) ||
         !resize(&b->n_insns, sizeof(*b->n_insns), capacity) || !resize(&b->end_kind, 1, capacity) ||
         !resize(&b->flags, 1, capacity) || !resize(&b->sizes_at, sizeof(*b->sizes_at), capacity) ||
-        !resize(&r->other_arrivals, sizeof(*r->other_arrivals), capacity) || !gx_edges_reserve(&r->edges, capacity)) {
+        !resize(&r->other_arrivals, sizeof(*r->other_arrivals), capacity) ||
+        !resize(&r->continued, sizeof(*r->continued), capacity) || !gx_edges_reserve(&r->edges, capacity)) {
         return false;
     }
     memset(r->other_arrivals + old, 0, (capacity - old) * sizeof(*r->other_arrivals));
+    memset(r->continued + old, 0, (capacity - old) * sizeof(*r->continued));
     memset(r->edges.successors + old, 0, (capacity - old) * sizeof(*r->edges.successors));
     if (!old) {
         b->address[0] = b->end[0] = b->last[0] = b->target[0] = 0;
@@ -209,6 +212,17 @@ uint64_t gx_replay_executions(GxReplay *r, uint64_t *out, uint64_t max)
         }
     }
     return r->blocks.count;
+}
+
+uint64_t gx_replay_arrivals(const GxReplay *r, uint64_t *other, uint64_t *continued, uint64_t max)
+{
+    const uint64_t n = r->blocks.capacity ? r->blocks.count : 0;
+
+    if (n && n <= max) {
+        memcpy(other, r->other_arrivals, n * sizeof(*other));
+        memcpy(continued, r->continued, n * sizeof(*continued));
+    }
+    return n;
 }
 
 /* Cuts that no block has settled yet: at a recording's end, or where a live one stands. */

@@ -61,6 +61,8 @@ GX_PUBLIC void gx_replay_stats(const GxReplay *r, GxStats *out);
 GX_PUBLIC uint64_t gx_replay_edges(GxReplay *r, GxEdge *out, uint64_t max);
 /* Executions by block id, from 0 (unused) on. */
 GX_PUBLIC uint64_t gx_replay_executions(GxReplay *r, uint64_t *out, uint64_t max);
+/* Of those, the ones that no edge counts, and of these the ones that went on inside a block. */
+GX_PUBLIC uint64_t gx_replay_arrivals(const GxReplay *r, uint64_t *other, uint64_t *continued, uint64_t max);
 GX_PUBLIC uint64_t gx_replay_cuts(const GxReplay *r, GxCut *out, uint64_t max);
 GX_PUBLIC uint64_t gx_replay_traps(const GxReplay *r, GxTrap *out, uint64_t max);
 GX_PUBLIC uint64_t gx_replay_vectors(const GxReplay *r, uint64_t *out, uint64_t max);

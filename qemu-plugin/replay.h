@@ -177,6 +177,7 @@ typedef struct GxReplay {
     GxBlocks blocks;
     GxEdges edges;
     uint64_t *other_arrivals; /* by block id: executions that no edge counts */
+    uint64_t *continued;      /* of those: it goes on inside a block that was left in the middle */
     GxCut *cuts;
     uint32_t n_cuts, cuts_capacity;
     GxTrap *traps;

@@ -185,6 +185,17 @@ class Recording:
             yield ChunkData(chunk.vcpu, chunk.seq, raw, 0, complete=True, time_ns=chunk.time_ns)
         yield from self.partial
 
+    def newest(self) -> Iterator[ChunkData]:
+        """Yield the same chunks, newest first.
+
+        Raises:
+            TraceFormatError: a chunk's data is damaged.
+        """
+        yield from reversed(self.partial)
+        for chunk in reversed(self.chunks):
+            raw = self.raw_chunk(chunk)
+            yield ChunkData(chunk.vcpu, chunk.seq, raw, 0, complete=True, time_ns=chunk.time_ns)
+
     def _open(self) -> None:
         if not self.live:
             self._stream = Stream(self.path, self.blocks, growing=False)

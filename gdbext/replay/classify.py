@@ -52,7 +52,7 @@ class Classifier:
         target: address of a direct branch without Thumb bit, or NO_TARGET; array of u64.
         mode: Mode, array of u8.
         unknown: blocks whose last instruction could not be read.
-        m_profile: as given.
+        m_profile: as given; see is_m_profile.
     """
 
     def __init__(
@@ -91,6 +91,13 @@ class Classifier:
         """Blocks whose instruction set nothing decides; they got the likelier one."""
         return self._modes.undecided
 
+    @property
+    def is_m_profile(self) -> bool:
+        """Whether 32-bit Arm code is M-profile, as given or as the blocks so far tell."""
+        if self.m_profile is not None:
+            return self.m_profile
+        return self._target_name == "arm" and not self._had_arm
+
     def update(self, blocks: BlockTable) -> None:
         """Classify the blocks that are new in the table.
 
@@ -118,7 +125,7 @@ class Classifier:
         if mode in (Mode.RV32, Mode.RV64):
             return riscv.end_of(address, sizes, code, bits=32 if mode == Mode.RV32 else 64)
         if mode == Mode.THUMB:
-            end = thumb.end_of(address, sizes, code, m_profile=self._is_m_profile())
+            end = thumb.end_of(address, sizes, code, m_profile=self.is_m_profile)
         elif mode == Mode.ARM:
             end = arm.end_of(address, code)
         elif mode == Mode.A64:
@@ -126,11 +133,6 @@ class Classifier:
         else:
             return UNKNOWN
         return _checked(mode, end, address, sizes, code)
-
-    def _is_m_profile(self) -> bool:
-        if self.m_profile is not None:
-            return self.m_profile
-        return self._target_name == "arm" and not self._had_arm
 
     def _forget_m_profile(self) -> None:
         for number, flags in enumerate(self.flags):

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All about one function: calls, callers, callees, its instructions and lines that ran or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gdbext.analyses.callers import Caller, callers_of
+from gdbext.analyses.refs import FunctionRef, function_ref
+from gdbext.replay.disassembly import default_mode, insn_sizes
+from gdbext.replay.kinds import Mode
+
+if TYPE_CHECKING:
+    from gdbext.analyses.entries import Entries
+    from gdbext.analyses.program import Program
+    from gdbext.symbols import Function, Symbols
+
+__all__ = ["Callee", "FunctionReport", "report_function"]
+
+
+@dataclass(frozen=True)
+class Callee:
+    """A function that was entered from here `calls` times."""
+
+    function: FunctionRef
+    calls: int
+
+    def to_json(self) -> dict[str, Any]:
+        """{function, calls}."""
+        return {"function": self.function.to_json(), "calls": self.calls}
+
+
+@dataclass(frozen=True)
+class FunctionReport:
+    """One function; instruction ranges are half-open link addresses, lines are (file, line)."""
+
+    name: str
+    address: int
+    size: int
+    file: str | None
+    line: int | None
+    aliases: tuple[str, ...]
+    entries: Entries
+    self_insns: int
+    callers: tuple[Caller, ...]
+    callees: tuple[Callee, ...]
+    insns_executed: int
+    insns_total: int | None
+    """None where the file does not tell code from data (stripped)."""
+    insns_not_run: tuple[tuple[int, int], ...]
+    lines_executed: int
+    lines_total: int
+    lines_not_run: tuple[tuple[str, int], ...]
+
+    @property
+    def calls(self) -> int:
+        """Entries but for traps."""
+        return self.entries.calls
+
+    @property
+    def unattributed(self) -> int:
+        """Calls whose caller was not recorded; callers and these add up to `calls`."""
+        return self.entries.other
+
+    def to_json(self) -> dict[str, Any]:
+        """Shape: docs/commands.md, "analyze --json"."""
+        return {
+            "name": self.name,
+            "address": self.address,
+            "size": self.size,
+            "file": self.file,
+            "line": self.line,
+            "aliases": list(self.aliases),
+            "calls": self.calls,
+            "entries": self.entries.to_json(),
+            "unattributed": self.unattributed,
+            "self_insns": self.self_insns,
+            "callers": [caller.to_json() for caller in self.callers],
+            "callees": [callee.to_json() for callee in self.callees],
+            "insns": {
+                "executed": self.insns_executed,
+                "total": self.insns_total,
+                "not_run": [list(pair) for pair in self.insns_not_run],
+            },
+            "lines": {
+                "executed": self.lines_executed,
+                "total": self.lines_total,
+                "not_run": [{"file": file, "line": line} for file, line in self.lines_not_run],
+            },
+        }
+
+
+def report_function(program: Program, function: Function) -> FunctionReport:
+    """Answer `analyze --function`."""
+    executed = {
+        address: n
+        for address, n in program.counts.program.items()
+        if function.address <= address < function.end
+        and program.symbols.function_at(address) is function
+    }
+    insns = _insns(program, function, executed)
+    lines = _lines(program.symbols, function, insns, executed)
+    not_run = sorted(line for line, ran in lines.items() if not ran)
+    arrivals = program.entries.of(function.address)
+    return FunctionReport(
+        name=function.name,
+        address=function.address,
+        size=function.size,
+        file=function.file,
+        line=function.line,
+        aliases=function.aliases,
+        entries=arrivals.entries,
+        self_insns=sum(executed.values()),
+        callers=callers_of(program.symbols, arrivals),
+        callees=_callees(program, function),
+        insns_executed=sum(1 for n in executed.values() if n),
+        insns_total=None if program.symbols.stripped else len(insns),
+        insns_not_run=() if program.symbols.stripped else _ranges(insns, executed),
+        lines_executed=len(lines) - len(not_run),
+        lines_total=len(lines),
+        lines_not_run=tuple(not_run),
+    )
+
+
+def _callees(program: Program, function: Function) -> tuple[Callee, ...]:
+    """Functions entered from this one's code, most often first."""
+    calls: dict[int, int] = {}
+    for address, arrivals in program.entries.arrivals.items():
+        for site, n in arrivals.sites.items():
+            if program.symbols.function_at(site) is function:
+                calls[address] = calls.get(address, 0) + n
+    callees = [
+        Callee(function_ref(program.symbols, program.symbols.function_at(address), address), n)
+        for address, n in calls.items()
+        if n
+    ]
+    return tuple(sorted(callees, key=lambda callee: (-callee.calls, callee.function)))
+
+
+def _insns(program: Program, function: Function, executed: dict[int, int]) -> dict[int, int]:
+    """Size of each instruction in the function's code, by address; data between is left out."""
+    symbols = program.symbols
+    mode = _mode(program, function)
+    code = symbols.bytes_at(function.address, function.size) or b""
+    insns: dict[int, int] = {}
+    start = 0
+    while start < len(code):
+        end = start + 2
+        data = symbols.mode_at(function.address + start) == "data"
+        while end < len(code) and (symbols.mode_at(function.address + end) == "data") == data:
+            end += 2
+        address = function.address + start
+        for size in [] if data else insn_sizes(mode, address, code[start:end]):
+            if symbols.function_at(address) is function:
+                insns[address] = size
+            address += size
+        start = end
+    for address in executed:  # what ran is code, whatever the file says
+        insns.setdefault(address, 2)
+    return dict(sorted(insns.items()))
+
+
+def _mode(program: Program, function: Function) -> Mode:
+    """Instruction set of the function: what the file says, else the target's."""
+    marked = program.symbols.mode_at(function.address)
+    if marked in ("arm", "thumb"):
+        return Mode.ARM if marked == "arm" else Mode.THUMB
+    return default_mode(program.target)
+
+
+def _lines(
+    symbols: Symbols, function: Function, insns: dict[int, int], executed: dict[int, int]
+) -> dict[tuple[str, int], bool]:
+    """Whether any instruction of each source line ran; line 0 belongs to no line."""
+    lines: dict[tuple[str, int], bool] = {}
+    rows = [row for row in symbols.rows_of(function) if row.line]
+    for address in insns:
+        for row in rows:
+            if row.start <= address < row.end:
+                key = (row.file, row.line)
+                lines[key] = lines.get(key, False) or bool(executed.get(address))
+    return lines
+
+
+def _ranges(insns: dict[int, int], executed: dict[int, int]) -> tuple[tuple[int, int], ...]:
+    """Instructions that did not run as half-open ranges, neighbours joined."""
+    ranges: list[tuple[int, int]] = []
+    for address, size in insns.items():
+        if executed.get(address):
+            continue
+        if ranges and ranges[-1][1] == address:
+            ranges[-1] = (ranges[-1][0], address + size)
+        else:
+            ranges.append((address, address + size))
+    return tuple(ranges)

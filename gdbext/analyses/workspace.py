@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One recording with its program, and the answers about it; a live one grows between questions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gdbext.analyses.callers import CallersReport, report_callers
+from gdbext.analyses.functions import FunctionReport, report_function
+from gdbext.analyses.program import Program, changed_blocks, found_calls
+from gdbext.analyses.summary import Summary, summarize
+from gdbext.analyses.tail import TailInsn, last_insns
+from gdbext.errors import SymbolError, UsageError
+from gdbext.recording.reader import Recording
+from gdbext.replay.replay import Replay
+from gdbext.symbols import Symbols
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gdbext.symbols import Function
+
+__all__ = ["Workspace"]
+
+# QEMU's target name -> machines of ELF files that run there.
+MACHINES = {
+    "arm": ("arm",),
+    "aarch64": ("aarch64", "arm"),
+    "riscv32": ("riscv",),
+    "riscv64": ("riscv",),
+    "i386": ("x86",),
+    "x86_64": ("x86_64", "x86"),
+}
+
+
+class Workspace:
+    """Answers questions about one recording, as of the last `refresh`."""
+
+    def __init__(
+        self,
+        recording: Path,
+        elf: Path | None,
+        progress: Callable[[float], None] | None = None,
+        meta: dict[str, Any] | None = None,
+    ) -> None:
+        """Open a recording (file or live directory) and the program that ran.
+
+        Args:
+            elf: None takes the file that the recording names.
+            progress: told the part of a replay that is done, 0 to 1.
+            meta: what the launcher knows of a live recording that the recorder does not.
+
+        Raises:
+            TraceFormatError: the recording cannot be read.
+            SymbolError: the ELF file cannot be read, or is for another machine.
+            UsageError: no ELF file is named, or the one named is gone.
+        """
+        self.recording = Recording.open(recording)
+        self.meta = {**(meta or {}), **self.recording.meta}
+        self.symbols = Symbols.open(elf or self._elf_of_recording())
+        self._progress = progress
+        self._check_machine()
+        vectors, resets = self._vectors()
+        self._replay = Replay(
+            self.recording,
+            mode_at=self.symbols.mode_at,
+            m_profile=self.symbols.m_profile,
+            vectors=vectors,
+            resets=resets,
+        )
+        self._changed: frozenset[int] = frozenset()
+        self._checked = 1
+        self._program: Program | None = None
+
+    def refresh(self) -> None:
+        """Take in what was recorded since.
+
+        Raises:
+            TraceFormatError: the recording is damaged.
+            SymbolError: the ELF file is not the program that was recorded.
+        """
+        self._program = None
+        self._replay.update(self._progress)
+        blocks = self.recording.blocks
+        if len(blocks) < self._checked:  # another generation
+            self._checked, self._changed = 1, frozenset()
+        self._changed = changed_blocks(
+            blocks,
+            self.symbols,
+            same_file=self._is_same_file(),
+            known=self._changed,
+            first=self._checked,
+        )
+        self._checked = len(blocks)
+        tables = self._replay.tables()
+        if self.symbols.stripped:
+            self.symbols.add_found(found_calls(blocks, self._replay.classes, tables))
+
+    @property
+    def program(self) -> Program:
+        """Tables and symbols joined."""
+        if self._program is None:
+            self._program = Program(
+                str(self.meta["target"]),
+                self.recording.blocks,
+                self._replay.classes,
+                self._replay.tables(),
+                self.symbols,
+                self._changed,
+            )
+        return self._program
+
+    def summary(self, top: int = 10) -> Summary:
+        """Totals of the recording; `top` is for who prints it."""
+        del top
+        notes = list(self.symbols.notes)
+        if self._changed:
+            notes.append(f"{len(self._changed)} executed blocks have other bytes than the ELF file")
+        if "cut-inexact" in self.meta.get("features", ()):
+            notes.append(
+                "blocks left in the middle could not be told (QEMU up to 8.2 with several vCPU "
+                "threads): counts may be high; add -accel tcg,thread=single"
+            )
+        return summarize(self.program, self.recording.cut, notes)
+
+    def function(self, name: str) -> FunctionReport:
+        """All about one function.
+
+        Raises:
+            UsageError: no function, or several, have that name.
+        """
+        return report_function(self.program, self.find(name))
+
+    def callers(self, name: str) -> CallersReport:
+        """Who called a function. Raises: as `function`."""
+        return report_callers(self.program, self.find(name))
+
+    def tail(self, n: int) -> list[TailInsn]:
+        """The last `n` instructions of each vCPU, newest first."""
+        return last_insns(self.recording, self._replay.classes, self.symbols, n)
+
+    def find(self, name: str) -> Function:
+        """The one function that `name` means: NAME, FILE:NAME or 0xADDRESS.
+
+        Raises:
+            UsageError: there is none, or more than one.
+        """
+        found = self.symbols.find(name)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            places = ", ".join(
+                f"{f.file.rsplit('/', 1)[-1]}:{f.name}" if f.file else f"{f.address:#x}"
+                for f in found[:6]
+            )
+            raise UsageError(f"'{name}' is {len(found)} functions: give one of {places}")
+        nearest = self.symbols.suggest(name)
+        hint = f"; did you mean {' or '.join(nearest[:3])}?" if nearest else ""
+        raise UsageError(f"no function '{name}' in {self.symbols.path}{hint}")
+
+    def _elf_of_recording(self) -> Path:
+        path = self.meta.get("elf_path")
+        if not path:
+            raise UsageError(
+                f"{self.recording.path}: names no ELF file; give the program with --elf ELF"
+            )
+        if not Path(path).is_file():
+            raise UsageError(f"{path}: the recorded program is gone; give it with --elf ELF")
+        return Path(path)
+
+    def _is_same_file(self) -> bool | None:
+        recorded = self.meta.get("elf_sha256")
+        return None if recorded is None else recorded == self.symbols.sha256
+
+    def _check_machine(self) -> None:
+        target = str(self.meta.get("target", ""))
+        if self.symbols.machine not in MACHINES.get(target, (self.symbols.machine,)):
+            raise SymbolError(
+                f"{self.symbols.path}: a program for {self.symbols.machine}, but the recording is "
+                f"of {target}; give the ELF that ran"
+            )
+
+    def _vectors(self) -> tuple[set[int], set[int]]:
+        """Handlers and reset entries, from the vector table or the ELF's entry."""
+        resets = {self.symbols.entry}
+        if not self.symbols.m_profile:
+            return set(), resets
+        table = self.meta.get("vector_table")
+        address = int(table) if isinstance(table, int) else 0
+        vectors = self.symbols.vector_table(address)
+        resets |= {vector.handler for vector in vectors if vector.number == 1}
+        return {vector.handler for vector in vectors if vector.number > 1} - resets, resets

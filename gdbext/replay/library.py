@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The replay's part of the compiled library: its structures and prototypes.
+
+Twin: qemu-plugin/replay.h and qemu-plugin/library.h.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+from functools import cache
+from typing import Any
+
+from gdbext import nativelib
+
+__all__ = ["CCut", "CEdge", "CStats", "CTrap", "replay_library"]
+
+
+class CEdge(ctypes.Structure):
+    """GxEdge."""
+
+    _fields_ = (
+        ("from_", c_uint32),
+        ("to", c_uint32),
+        ("count", c_uint64),
+        ("recovered", c_uint64),
+        ("flags", c_uint32),
+        ("reserved", c_uint32),
+    )
+
+
+class CCut(ctypes.Structure):
+    """GxCut."""
+
+    _fields_ = (("block", c_uint32), ("begun", c_uint32), ("count", c_uint64))
+
+
+class CTrap(ctypes.Structure):
+    """GxTrap."""
+
+    _fields_ = (
+        ("from_", c_uint32),
+        ("begun", c_uint32),
+        ("to", c_uint32),
+        ("source", c_uint32),
+        ("count", c_uint64),
+        ("tail_chained", c_uint64),
+    )
+
+
+class CStats(ctypes.Structure):
+    """GxStats."""
+
+    _fields_ = tuple(
+        (name, c_uint64)
+        for name in (
+            "traps",
+            "trap_returns",
+            "tail_chains",
+            "task_switches",
+            "context_starts",
+            "ambiguous",
+            "resets",
+            "unmatched_returns",
+            "abandoned",
+            "unexplained",
+            "restarts",
+            "resumes",
+            "gaps",
+            "gap_blocks",
+            "starts",
+            "max_nesting",
+            "dropped_contexts",
+            "late",
+        )
+    )
+
+
+@cache
+def replay_library() -> ctypes.CDLL:
+    """The library with the replay's functions declared.
+
+    Raises:
+        NativeError: it is missing or does not fit.
+    """
+    lib = nativelib.library()
+    pointer = c_void_p
+    u32, u64 = c_uint32, c_uint64
+    prototypes: dict[str, tuple[Any, tuple[Any, ...]]] = {
+        "gx_replay_new": (pointer, (c_int, c_int)),
+        "gx_replay_free": (None, (pointer,)),
+        "gx_replay_add_blocks": (
+            c_int,
+            (pointer, pointer, c_size_t, u64, pointer, pointer, pointer),
+        ),
+        "gx_replay_add_vcpu": (c_int, (pointer, u32)),
+        "gx_replay_add_vector": (c_int, (pointer, u64)),
+        "gx_replay_add_reset": (c_int, (pointer, u64)),
+        "gx_replay_provisional": (None, (pointer, u32, u32)),
+        "gx_replay_feed": (c_int, (pointer, u32, u64, c_char_p, u64, u64, u64)),
+        "gx_replay_totals": (None, (pointer, u32, pointer, pointer)),
+        "gx_replay_stats": (None, (pointer, pointer)),
+        "gx_replay_edges": (u64, (pointer, pointer, u64)),
+        "gx_replay_executions": (u64, (pointer, pointer, u64)),
+        "gx_replay_arrivals": (u64, (pointer, pointer, pointer, u64)),
+        "gx_replay_cuts": (u64, (pointer, pointer, u64)),
+        "gx_replay_traps": (u64, (pointer, pointer, u64)),
+        "gx_replay_vectors": (u64, (pointer, pointer, u64)),
+        "gx_replay_error": (c_char_p, (pointer,)),
+        "gx_replay_error_offset": (u64, (pointer,)),
+        "gx_decoder_tail": (
+            ctypes.c_int64,
+            (pointer, c_char_p, c_size_t, u64, pointer, c_size_t, pointer),
+        ),
+    }
+    for name, (result, arguments) in prototypes.items():
+        function = getattr(lib, name)
+        function.restype = result
+        function.argtypes = arguments
+    return lib

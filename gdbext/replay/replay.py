@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Goes through a recording with the C library, a slice at a time, and keeps what it found.
+
+A live recording is replayed further by each `update`; what was replayed before stays.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from gdbext.errors import NativeError, TraceFormatError
+from gdbext.replay.classify import Classifier
+from gdbext.replay.library import CCut, CEdge, CStats, CTrap, replay_library
+from gdbext.replay.tables import Cut, Edge, Stats, Tables, Trap, TrapSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from gdbext.recording.reader import ChunkData, Recording
+
+__all__ = ["Replay"]
+
+SLICE_BLOCKS = 20_000_000
+EDGE_RESTART = 4
+
+
+class Replay:
+    """Counts of one recording, up to the last `update`.
+
+    Attributes:
+        recording: what is replayed.
+        classes: how each block ends.
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        *,
+        mode_at: Callable[[int], str | None] | None = None,
+        m_profile: bool | None = None,
+        vectors: Iterable[int] = (),
+        resets: Iterable[int] = (),
+    ) -> None:
+        """Nothing is replayed yet.
+
+        Args:
+            mode_at: for 32-bit Arm, what mapping symbols say of an address.
+            m_profile: whether 32-bit Arm code is M-profile; None: as the code tells.
+            vectors: addresses of trap handlers, from the vector table (without Thumb bit).
+            resets: addresses where the machine begins after a reset.
+        """
+        self.recording = recording
+        target = str(recording.meta.get("target", ""))
+        self._has_events = "discontinuity" in recording.meta.get("features", ())
+        self._vectors = set(vectors)
+        self._resets = set(resets)
+        self.classes = Classifier(target, mode_at, m_profile)
+        self._lib = replay_library()
+        self._handle: int | None = None
+        self._chunks_done = 0
+        self._blocks_done = 1
+        self._vcpus: set[int] = set()
+        self._tables: Tables | None = None
+
+    def __del__(self) -> None:
+        self._free()
+
+    def update(self, progress: Callable[[float], None] | None = None) -> None:
+        """Replay what is new. Ctrl-C leaves it where it is; the next call goes on from there.
+
+        Args:
+            progress: called now and then with the part that is done, 0 to 1.
+
+        Raises:
+            TraceFormatError: the recording is damaged.
+        """
+        if self.recording.refresh():
+            self._free()
+        self._replay_new(progress)
+        if self._stats().late:
+            # Edges were counted before their ends were known as handlers: once more, knowing.
+            self._vectors.update(self._learned())
+            self._free()
+            self._replay_new(progress)
+
+    def tables(self) -> Tables:
+        """What was found up to the last `update`."""
+        if self._tables is None:
+            self._tables = self._read_tables()
+        return self._tables
+
+    def _replay_new(self, progress: Callable[[float], None] | None) -> None:
+        handle = self._open()
+        self._tables = None
+        self._add_blocks(handle)
+        todo = len(self.recording.chunks) - self._chunks_done + len(self.recording.partial)
+        for done, data in enumerate(self.recording.data(self._chunks_done)):
+            if progress is not None:
+                progress(done / max(todo, 1))
+            self._feed(handle, data)
+            if data.complete:
+                self._chunks_done += 1
+        if progress is not None:
+            progress(1.0)
+
+    def _feed(self, handle: int, data: ChunkData) -> None:
+        """One chunk, or more of one."""
+        if data.vcpu not in self._vcpus:
+            if self._lib.gx_replay_add_vcpu(handle, data.vcpu):
+                raise TraceFormatError(f"{self.recording.path}: vCPU {data.vcpu} is out of range")
+            self._vcpus.add(data.vcpu)
+        while True:
+            result = self._lib.gx_replay_feed(
+                handle, data.vcpu, data.seq, data.raw, len(data.raw), data.run, SLICE_BLOCKS
+            )
+            if result == 0:
+                break
+            if result < 0:
+                reason = (self._lib.gx_replay_error(handle) or b"damaged").decode()
+                offset = int(self._lib.gx_replay_error_offset(handle))
+                raise TraceFormatError(
+                    f"{self.recording.path}: vCPU {data.vcpu} chunk {data.seq}: "
+                    f"offset {offset:#x} of the tokens: {reason}"
+                )
+        self._lib.gx_replay_provisional(handle, data.vcpu, data.cut)
+
+    def _open(self) -> int:
+        if self._handle is None:
+            handle = self._lib.gx_replay_new(self._has_events, self.classes.m_profile is True)
+            if not handle:
+                raise NativeError("no memory for the replay")
+            self._handle = int(handle)
+            for address in self._vectors:
+                self._lib.gx_replay_add_vector(self._handle, address)
+            for address in self._resets:
+                self._lib.gx_replay_add_reset(self._handle, address)
+        return self._handle
+
+    def _free(self) -> None:
+        handle: int | None = getattr(self, "_handle", None)
+        if handle is not None:
+            self._lib.gx_replay_free(handle)
+        self._handle = None
+        self._chunks_done = 0
+        self._blocks_done = 1
+        self._vcpus = set()
+        self._tables = None
+
+    def _add_blocks(self, handle: int) -> None:
+        blocks = self.recording.blocks
+        first, end = self._blocks_done, len(blocks)
+        if first == end:
+            return
+        self.classes.update(blocks)
+        entries = blocks.entries(first, end)
+        kinds = bytes(self.classes.end_kind[first:end])
+        flags = bytes(self.classes.flags[first:end])
+        targets = self.classes.target[first:end].tobytes()
+        result = self._lib.gx_replay_add_blocks(
+            handle, entries, len(entries), end - first, kinds, flags, targets
+        )
+        if result:
+            raise TraceFormatError(f"{self.recording.path}: block table is damaged")
+        self._blocks_done = end
+
+    def _stats(self) -> Stats:
+        raw = CStats()
+        self._lib.gx_replay_stats(self._open(), ctypes.byref(raw))
+        return Stats(**{field.name: getattr(raw, field.name) for field in fields(Stats)})
+
+    def _learned(self) -> set[int]:
+        handle = self._open()
+        n = int(self._lib.gx_replay_vectors(handle, None, 0))
+        out = (ctypes.c_uint64 * max(n, 1))()
+        self._lib.gx_replay_vectors(handle, out, n)
+        return set(out[:n])
+
+    def _copy(self, function: Any, kind: Any) -> list[Any]:
+        """A table of the C library as a list of its structures."""
+        handle = self._open()
+        n = int(function(handle, None, 0))
+        out = (kind * max(n, 1))()
+        function(handle, out, n)
+        return list(out[:n])
+
+    def _read_tables(self) -> Tables:
+        handle = self._open()
+        lib = self._lib
+        n_insns: dict[int, int] = {}
+        n_blocks: dict[int, int] = {}
+        insns, count = ctypes.c_uint64(), ctypes.c_uint64()
+        for vcpu in sorted(self._vcpus):
+            lib.gx_replay_totals(handle, vcpu, ctypes.byref(insns), ctypes.byref(count))
+            n_insns[vcpu], n_blocks[vcpu] = insns.value, count.value
+        size = self._blocks_done
+        executions, other, continued = (array("Q", bytes(8 * size)) for _ in range(3))
+        lib.gx_replay_executions(handle, _address(executions), size)
+        lib.gx_replay_arrivals(handle, _address(other), _address(continued), size)
+        edges = self._copy(lib.gx_replay_edges, CEdge)
+        traps = self._copy(lib.gx_replay_traps, CTrap)
+        return Tables(
+            n_insns=n_insns,
+            n_blocks=n_blocks,
+            executions=executions,
+            other_arrivals=other,
+            continued=continued,
+            edges=[
+                Edge(e.from_, e.to, e.count, e.recovered) for e in edges if e.count or e.recovered
+            ],
+            cuts=[Cut(c.block, c.begun, c.count) for c in self._copy(lib.gx_replay_cuts, CCut)],
+            traps=[
+                Trap(t.from_, t.begun, t.to, TrapSource(t.source), t.count, t.tail_chained)
+                for t in traps
+                if t.count
+            ],
+            stats=self._stats(),
+            restarted=_restarted(edges),
+        )
+
+
+def _address(numbers: array[int]) -> int:
+    """Where the array's elements are; it must not grow while C writes into it."""
+    return numbers.buffer_info()[0]
+
+
+def _restarted(edges: list[Any]) -> dict[int, int]:
+    """How often QEMU began the last instruction of a block again, by block id."""
+    result: dict[int, int] = {}
+    for edge in edges:
+        if edge.flags & EDGE_RESTART:
+            result[edge.from_] = result.get(edge.from_, 0) + edge.count
+    return result
