@@ -234,12 +234,16 @@ def _check_type(where: str, key: str, value: object) -> None:
     if fits and isinstance(value, list):
         fits = all(isinstance(item, str) for item in value)
     if not fits:
-        raise ConfigError(f"{where}: {key} must be {wanted.wanted}, not {_shown(value)}")
+        raise ConfigError(f"{where}: {key} must be {wanted.wanted}, not {_shown(value, wanted)}")
 
 
-def _shown(value: object) -> str:
+def _shown(value: object, wanted: _Key) -> str:
+    if isinstance(value, dict):
+        return "keys of its own"
     if isinstance(value, list):
-        odd = next((item for item in value if not isinstance(item, str)), None)
+        if list not in wanted.types:
+            return "a list"
+        odd = next(item for item in value if not isinstance(item, str))
         return f"a list with {odd!r} (put it in quotes)"
     return "null" if value is None else repr(value)
 
