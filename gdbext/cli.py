@@ -10,7 +10,7 @@ import traceback
 from typing import TYPE_CHECKING, Final, Literal
 
 import gdbext
-from gdbext.commands.context import Context, dispatch
+from gdbext.commands.context import Context, dispatch, open_workspace
 from gdbext.commands.registry import commands, find_command
 from gdbext.errors import ControlError, GdbextError, UsageError
 from gdbext.render.page import Page
@@ -47,11 +47,8 @@ class CliContext(Context):
 
     def workspace(self, options: argparse.Namespace) -> Workspace:
         """The recording that FILE names, with the symbols of --elf."""
-        # Only now: commands that analyse nothing need not wait for it.
-        from gdbext.analyses.workspace import Workspace
-
         with progress_bar() as progress:
-            workspace = Workspace(options.file, options.elf, progress=progress)
+            workspace = open_workspace(options.file, options.elf, progress)
             workspace.refresh()
         return workspace
 

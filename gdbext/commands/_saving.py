@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from gdbext.errors import SymbolError, TargetError
 from gdbext.recording.reader import Recording
-from gdbext.recording.writer import write_recording
+from gdbext.recording.writer import finished, write_recording
 from gdbext.symbols import Symbols
 from gdbext.target.boot import read_launch_meta
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Saved", "recording_meta", "save"]
+__all__ = ["Saved", "recorded_totals", "recording_meta", "save"]
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,29 @@ def save(source: Path, output: Path, elf: Path | None = None) -> Saved:
     """
     with Recording.open(source) as recording:
         write_recording(recording, output, recording_meta(source, recording.meta, elf))
-    with Recording.open(output) as written:
-        totals = written.stream.totals.values()
-        n_insns = sum(vcpu.instructions for vcpu in totals)
-        n_blocks = sum(vcpu.blocks for vcpu in totals)
+    n_insns, n_blocks = recorded_totals(output)
     try:
         size_bytes = output.stat().st_size
     except OSError as error:
         raise TargetError(f"{output}: is gone again: {error.strerror}") from error
     return Saved(output, n_insns, n_blocks, size_bytes)
+
+
+def recorded_totals(source: Path) -> tuple[int, int]:
+    """Instructions and blocks in a recording, those of a live one's open chunks included.
+
+    Raises:
+        TraceFormatError: it cannot be read.
+    """
+    with Recording.open(source) as recording:
+        finished_chunks = recording.stream.totals.values()
+        n_insns = sum(vcpu.instructions for vcpu in finished_chunks)
+        n_blocks = sum(vcpu.blocks for vcpu in finished_chunks)
+        for chunk in recording.partial:
+            _, insns, blocks = finished(recording, chunk)
+            n_insns += insns
+            n_blocks += blocks
+    return n_insns, n_blocks
 
 
 def recording_meta(source: Path, meta: Mapping[str, Any], elf: Path | None) -> dict[str, Any]:

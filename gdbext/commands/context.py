@@ -8,10 +8,11 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from gdbext.errors import UsageError
+from gdbext.target.boot import read_launch_meta
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from gdbext.analyses.workspace import Workspace
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from gdbext.render.page import Page
     from gdbext.target.control import ControlClient
 
-__all__ = ["Context", "dispatch", "print_json"]
+__all__ = ["Context", "dispatch", "open_workspace", "print_json"]
 
 
 class Context(ABC):
@@ -67,6 +68,17 @@ def dispatch(made: Command, context: Context, words: Sequence[str]) -> int:
     for need in made.needs:
         context.check(need)
     return made.run(context, options) or 0
+
+
+def open_workspace(
+    recording: Path, elf: Path | None, progress: Callable[[float], None] | None = None
+) -> Workspace:
+    """A workspace on a file or a live directory, with what the launcher knows of the latter."""
+    # Only now: loading it takes longer than all else, and many commands need none of it.
+    from gdbext.analyses.workspace import Workspace
+
+    meta = read_launch_meta(recording) if recording.is_dir() else None
+    return Workspace(recording, elf, progress, meta)
 
 
 def print_json(context: Context, verb: str, content: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gdbext.commands._options import ELF_OPTION, JSON, RECORDING, count
 from gdbext.commands.context import print_json
@@ -14,7 +14,11 @@ from gdbext.render.tail import calls_of, lines_of, render_tail
 if TYPE_CHECKING:
     import argparse
 
+    from gdbext.analyses.tail import TailInsn
     from gdbext.commands.context import Context
+    from gdbext.render.tail import TailRun
+
+MAX_INSNS: Final = 1_000_000
 
 
 @command(
@@ -44,16 +48,22 @@ def last(context: Context, options: argparse.Namespace) -> None:
     kind = "line" if options.line else "call" if options.call else "insn"
     # Lines and functions take many instructions each: look further back until there are enough.
     n_insns = rows
-    while True:
-        tail = workspace.tail(n_insns)
-        steps = tail if kind == "insn" else lines_of(tail) if kind == "line" else calls_of(tail)
-        if len(steps) > rows or len(tail) < n_insns or n_insns > 1_000_000:
-            break
-        if kind == "insn":
-            break
+    steps = _steps(workspace.tail(n_insns), kind, rows)
+    while kind != "insn" and len(steps) < rows and n_insns < MAX_INSNS:
         n_insns *= 8
-    steps = steps[:rows]
+        steps = _steps(workspace.tail(n_insns), kind, rows)
     if options.json:
         print_json(context, "last", {"kind": kind, "steps": [step.to_json() for step in steps]})
     else:
         render_tail(context.page, steps, kind)
+
+
+def _steps(tail: list[TailInsn], kind: str, rows: int) -> list[TailInsn | TailRun]:
+    """The last `rows` rows of each vCPU."""
+    steps: list[TailInsn | TailRun] = []
+    for vcpu in sorted({insn.vcpu for insn in tail}):
+        own = [insn for insn in tail if insn.vcpu == vcpu]
+        runs = own if kind == "insn" else lines_of(own) if kind == "line" else calls_of(own)
+        # The oldest run may begin before the instructions looked at.
+        steps += runs[:rows]
+    return steps

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gdbext.commands._options import JSON
+from gdbext.commands._saving import recorded_totals
 from gdbext.commands.context import print_json
 from gdbext.commands.registry import command
 from gdbext.render.status import render_status
@@ -27,8 +29,10 @@ def status(context: Context, options: argparse.Namespace) -> None:
     """Print state, instructions, size, gaps and overhead."""
     with context.control() as client:
         hello = client.hello()
-        # Instructions count in finished chunks only: `sync` brings in what is full by now.
-        now = client.sync()
+        now = client.status()
+    # The recorder counts finished chunks only.
+    n_insns, n_blocks = recorded_totals(hello.directory)
+    now = replace(now, instructions=n_insns, blocks=n_blocks)
     if options.json:
         print_json(context, "status", {"target": hello.target, **now.to_json()})
     else:

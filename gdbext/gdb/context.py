@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import gdb
 
-from gdbext.commands.context import Context
+from gdbext.commands.context import Context, open_workspace
 from gdbext.errors import ControlError, UsageError
 from gdbext.gdb.connection import recorder_of_connection
 from gdbext.render.page import Page
@@ -42,18 +42,17 @@ class GdbContext(Context):
 
     def workspace(self, options: argparse.Namespace) -> Workspace:
         """The recording in work, brought up to date."""
-        # Only now: loading it takes longer than all else, and `trace start` needs none of it.
-        from gdbext.analyses.workspace import Workspace
-
         key = (self.recording_path(), self.elf())
         if self._workspace is None or self._workspace_of != key:
-            self._workspace, self._workspace_of = Workspace(*key), key
+            self._workspace, self._workspace_of = open_workspace(*key), key
         try:
             self._workspace.refresh()
         except BaseException:
             # Interrupted half-way (Ctrl-C): begin again next time.
             self._workspace = None
             raise
+        if not self._workspace.program.tables.instructions:
+            raise UsageError("nothing is recorded yet: `trace start`, then let the program run")
         return self._workspace
 
     def control(self) -> ControlClient:
@@ -74,11 +73,9 @@ class GdbContext(Context):
         if path is None:
             self._loaded = self._loaded_elf = None
             return
-        from gdbext.analyses.workspace import Workspace
-
         # Opened before it is taken: a bad file leaves the session as it was.
         program = elf or _program()
-        workspace = Workspace(path, program)
+        workspace = open_workspace(path, program)
         workspace.refresh()
         self._loaded, self._loaded_elf = path, elf
         self._workspace, self._workspace_of = workspace, (path, program)

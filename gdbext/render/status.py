@@ -29,15 +29,13 @@ def render_status(page: Page, hello: Hello, status: Status) -> None:
     message = f": {status.message}" if status.message else ""
     page.line(f"State:         {state}{message}")
     page.line(f"Target:        {hello.target}, {vcpus}, QEMU process {hello.pid}")
-    page.line(
-        f"Instructions:  {amount(status.instructions)} in {amount(status.chunks)} finished chunks"
-    )
+    page.line(f"Instructions:  {amount(status.instructions)}")
     page.line(
         f"Blocks:        {amount(status.blocks)} executed, "
         f"{amount(status.distinct_blocks)} distinct"
     )
     rate = ""
-    if status.instructions:
+    if status.chunks and status.instructions:
         rate = f", {status.stream_bytes / status.instructions:.4f} bytes per instruction"
     page.line(f"Size:          {bytes_amount(status.stream_bytes)}{rate}")
     page.line(f"Gaps:          {amount(status.gaps) if status.gaps else 'none'}")
