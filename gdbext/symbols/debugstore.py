@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gdbext.symbols.dwarf import DebugInfo, Inlined, Subprogram, Unit, UnitCode, UnitLines
+from gdbext.symbols.dwarf import Anchors, DebugInfo, Inlined, Subprogram, Unit, UnitCode, UnitLines
 from gdbext.symbols.image import open_elf
 from gdbext.symbols.lines import Row
 
@@ -17,12 +17,10 @@ if TYPE_CHECKING:
 class DebugStore:
     """Units, lines and code of one ELF file; opens the file's DWARF only for what is not stored."""
 
-    def __init__(
-        self, image: Image, data: bytes, zero_names: tuple[str, ...] | None, cache: Cache
-    ) -> None:
+    def __init__(self, image: Image, data: bytes, anchors: Anchors, cache: Cache) -> None:
         self._image = image
         self._data = data
-        self._zero_names = zero_names
+        self._anchors = anchors
         self._cache = cache
         self._debug: DebugInfo | None = None
         self._units: list[Unit] | None = None
@@ -66,9 +64,7 @@ class DebugStore:
     def _read(self) -> DebugInfo:
         if self._debug is None:
             elf = open_elf(self._image.path, self._data)
-            self._debug = DebugInfo(
-                self._image.path, self._data, elf, self._image, self._zero_names
-            )
+            self._debug = DebugInfo(self._image.path, self._data, elf, self._image, self._anchors)
             self._debug.units()
         return self._debug
 

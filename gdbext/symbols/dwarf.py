@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile
 
 _ELFCOMPRESS_ZLIB = 1
+_LONGEST_FILLER = 16
 _ASSEMBLER = (0x8001,)  # DW_LANG_Mips_Assembler, which all assemblers use
 
 
@@ -64,6 +66,19 @@ class Inlined(NamedTuple):
     call_line: int
 
 
+@dataclass(frozen=True)
+class Anchors:
+    """What the symbol table says about where code begins and ends."""
+
+    zero_names: tuple[str, ...] | None  # raw names of the function at 0; None: no symbol table
+    boundaries: list[int]  # sorted starts of functions and ends of sections
+
+    def is_boundary(self, end: int) -> bool:
+        """Whether code that ends at `end` is followed by a boundary, a short filler aside."""
+        at = bisect_left(self.boundaries, end)
+        return at < len(self.boundaries) and self.boundaries[at] - end < _LONGEST_FILLER
+
+
 @dataclass
 class UnitLines:
     """The line rows of one unit, of code that is in the image."""
@@ -89,12 +104,13 @@ class DebugInfo:
         data: bytes,
         elf: ELFFile,
         image: Image,
-        zero_names: tuple[str, ...] | None,
+        anchors: Anchors,
     ) -> None:
-        """`zero_names` are the raw names of the function at 0, None without a symbol table."""
+        """`anchors` tell discarded code from what is really at address 0."""
         self._path = path
         self._image = image
-        self._zero_names = zero_names
+        self._anchors = anchors
+        self._described: set[int] = set()  # units with entries for functions, discarded or not
         self._zero_claims = 0
         self._code_ranges = image.executable_ranges()
         self._codes: dict[int, UnitCode] = {}
@@ -135,7 +151,7 @@ class DebugInfo:
             order = self._image.little_endian
             for sequence in sequences(program, data, cu["address_size"], order):
                 if self._is_code(sequence.start, sequence.end) and (
-                    sequence.start or self._owns_zero(unit)
+                    sequence.start or self._owns_zero(unit, sequence.end)
                 ):
                     found.rows += sequence.rows
         found.rows.sort(key=lambda row: row.start)
@@ -225,23 +241,29 @@ class DebugInfo:
     def _is_code(self, start: int, end: int) -> bool:
         return any(low <= start and end <= high for low, high in self._code_ranges)
 
-    def _owns_zero(self, unit: Unit) -> bool:
-        """Whether a unit's code at address 0 is really there.
+    def _owns_zero(self, unit: Unit, end: int) -> bool:
+        """Whether a unit's lines for [0, end) are of code that is really there.
 
         The addresses of discarded sections count from 0 too. What is at 0 belongs to a symbol: the
-        unit must have a function at 0 with that name, or be assembler. Without symbols, only a
-        unit that is alone with its claim has it.
+        unit must have a function at 0 with that name. Assembler without types has no entries for
+        functions: its code must end where a symbol or section does. Without symbols, only a unit
+        that is alone with its claim has it.
         """
-        if self._zero_names is None:
+        if self._anchors.zero_names is None:
             return self._zero_claims <= 1
-        if unit.language in _ASSEMBLER:
-            return bool(self._zero_names)
-        return any(s.start == 0 for s in self.code(unit).subprograms)
+        if any(s.start == 0 for s in self.code(unit).subprograms):
+            return True
+        return (
+            unit.language in _ASSEMBLER
+            and unit.offset not in self._described
+            and bool(self._anchors.zero_names)
+            and self._anchors.is_boundary(end)
+        )
 
     def _is_at_zero(self, name: str) -> bool:
-        if self._zero_names is None:
+        if self._anchors.zero_names is None:
             return self._zero_claims <= 1
-        return name in self._zero_names
+        return name in self._anchors.zero_names
 
     def _read_code(self, unit: Unit) -> UnitCode:
         code = UnitCode()
@@ -255,6 +277,7 @@ class DebugInfo:
             ranges = list(self._ranges(die, cu))
             name = self._name(die) if ranges else ""
             if not entry.inlined:
+                self._described.add(unit.offset)
                 holder_is_dead = not ranges or (ranges[0][0] == 0 and not self._is_at_zero(name))
                 if not holder_is_dead:
                     code.subprograms += [

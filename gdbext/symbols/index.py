@@ -7,13 +7,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gdbext.symbols.demangling import demangle
+from gdbext.symbols.dwarf import Anchors
 from gdbext.symbols.image import Image, Section, Segment, open_elf, read_image
 from gdbext.symbols.intervals import Intervals
 from gdbext.symbols.model import Function
 from gdbext.symbols.symtab import Mark, SymbolTable, mapping_kind, read_symbol_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from gdbext.symbols.dwarf import Subprogram, Unit
@@ -38,9 +39,14 @@ class Index:
     zero_names: tuple[str, ...] | None  # raw names of the function at 0; None: no symbol table
     stripped: bool
 
+    def anchors(self) -> Anchors:
+        """What the symbols say about where code begins and ends."""
+        named = (f for f in self.functions if f.origin == "symtab")
+        return _anchors(self.image, self.zero_names, named)
+
 
 def read_index(
-    path: Path, data: bytes, debug_reader: Callable[[Image, tuple[str, ...] | None], DebugReader]
+    path: Path, data: bytes, debug_reader: Callable[[Image, Anchors], DebugReader]
 ) -> Index:
     """Read an ELF file; `debug_reader` is asked only for code that no symbol covers."""
     elf = open_elf(path, data)
@@ -51,7 +57,7 @@ def read_index(
     functions = [_named(raw) for raw in table.functions]
     gaps = list(_gaps(image, data, table, functions))
     if gaps:
-        reader = debug_reader(image, zero_names)
+        reader = debug_reader(image, _anchors(image, zero_names, functions))
         bare = _unnamed(reader, gaps)
         functions += [_described(s, image, table) for s in bare]
         functions.sort(key=lambda f: f.address)
@@ -106,6 +112,13 @@ def index_from_json(path: Path, value: dict[str, Any]) -> Index:
         zero_names=None if zero_names is None else tuple(zero_names),
         stripped=value["stripped"],
     )
+
+
+def _anchors(
+    image: Image, zero_names: tuple[str, ...] | None, functions: Iterable[Function]
+) -> Anchors:
+    ends = {high for _, high in image.executable_ranges()}
+    return Anchors(zero_names, sorted(ends | {f.address for f in functions}))
 
 
 def _named(raw: RawFunction) -> Function:

@@ -32,6 +32,7 @@ class Sources:
         self.units = reader.units()
         self._lines: dict[int, UnitLines] = {}
         self._code: dict[int, UnitCode] = {}
+        self._inlined: dict[int, Intervals] = {}
         placed = [(low, high, n) for n, unit in enumerate(self.units) for low, high in unit.ranges]
         for number, unit in enumerate(self.units):
             if not unit.placed:
@@ -70,7 +71,7 @@ class Sources:
             return ()
         number, row = found
         lines, code = self.lines(number), self.code(number)
-        chain = _inlined(code.inlined, address)
+        chain = self._chain(number, address)
         if not chain:
             return ()
         file, line = _file(lines, row.file), row.line or None
@@ -105,6 +106,13 @@ class Sources:
             numbers[self._owners[index]] = None
         return list(numbers)
 
+    def _chain(self, number: int, address: int) -> list[Inlined]:
+        entries = self.code(number).inlined
+        places = self._inlined.get(number)
+        if places is None:
+            places = self._inlined[number] = Intervals((e.start, e.end) for e in entries)
+        return sorted((entries[i] for i in places.covering(address)), key=lambda e: -e.depth)
+
     def _row(self, address: int) -> tuple[int, Row] | None:
         tried = set()
         for index in self._places.covering(address):
@@ -131,11 +139,6 @@ def _source_lines(file: str) -> list[str]:
         return Path(file).read_text("utf-8", "replace").splitlines()
     except (OSError, ValueError):  # ValueError: a NUL in the name
         return []
-
-
-def _inlined(entries: list[Inlined], address: int) -> list[Inlined]:
-    chain = [e for e in entries if e.start <= address < e.end]
-    return sorted(chain, key=lambda e: -e.depth)
 
 
 def _file(lines: UnitLines, number: int) -> str | None:

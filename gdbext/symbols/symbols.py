@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from gdbext.symbols.cache import Cache, default_directory
 from gdbext.symbols.debugstore import DebugStore
 from gdbext.symbols.demangling import demangle
+from gdbext.symbols.dwarf import Anchors
 from gdbext.symbols.image import Image, file_sha256, read_file
 from gdbext.symbols.index import Index, index_from_json, index_to_json, read_index
 from gdbext.symbols.intervals import Intervals
@@ -61,14 +62,14 @@ class Symbols:
         stored = cache.load("index")
         if stored is not None:
             index = index_from_json(path, stored)
-            return cls(index, data, DebugStore(index.image, data, index.zero_names, cache))
+            return cls(index, data, DebugStore(index.image, data, index.anchors(), cache))
 
-        def debug_store(image: Image, zero_names: tuple[str, ...] | None) -> DebugStore:
-            return DebugStore(image, data, zero_names, cache)
+        def debug_store(image: Image, anchors: Anchors) -> DebugStore:
+            return DebugStore(image, data, anchors, cache)
 
         index = read_index(path, data, debug_store)
         cache.store("index", index_to_json(index))
-        return cls(index, data, debug_store(index.image, index.zero_names))
+        return cls(index, data, debug_store(index.image, index.anchors()))
 
     @property
     def path(self) -> Path:

@@ -193,6 +193,16 @@ def test_completion_lists_names_and_aliases(tmp_path: Path) -> None:
     assert "main" in symbols.complete("")
 
 
+def test_completion_after_a_file_stays_in_the_file(tmp_path: Path) -> None:
+    symbols = Symbols.open(
+        build(tmp_path, CORTEX_M, {"main.c": INLINES, "other.c": OTHER}, "-O1"), None
+    )
+
+    assert symbols.complete("other.c:") == ["other.c:local", "other.c:other"]
+    assert symbols.complete("other.c:ot") == ["other.c:other"]
+    assert symbols.complete("other.c:main") == []
+
+
 def test_mode_follows_mapping_symbols(tmp_path: Path) -> None:
     source = INLINES.replace(
         "int main", '__attribute__((target("thumb"))) int thumbs(int a) { return a * 77; } int main'

@@ -209,3 +209,61 @@ def test_clang_with_discarded_functions(tmp_path: Path, linker: str) -> None:
 
     _assert_same_as_addr2line(symbols, CLANG, elf)
     assert symbols.line_at(0) is None
+
+
+@pytest.mark.parametrize("typed", [False, True], ids=["labels", "typed"])
+def test_assembler_at_zero_keeps_its_lines_against_discarded_assembler(
+    tmp_path: Path, typed: bool
+) -> None:
+    def source(name: str, section: str, count: int) -> str:
+        kind = f".type {name}, %function\n" if typed else ""
+        size = f".size {name}, . - {name}\n" if typed else ""
+        code = "    nop\n" * count
+        return f'.section {section}, "ax"\n.global {name}\n{kind}{name}:\n{code}    ret\n{size}'
+
+    sources = {
+        "start.s": source("main", ".text", 9),
+        "dead.s": source("dead", ".text.dead", 3),
+        "next.c": "int next(int a) { return a * 3; }",
+        "late.s": source("late", ".text.late", 40),
+    }
+    elf = build(tmp_path, AARCH64, sources, "-O1", "-Wl,--gc-sections", "-Wl,-u,next", base=0)
+    symbols = Symbols.open(elf, None)
+    main = symbols.find("main")[0]
+
+    assert main.address == 0
+    assert not symbols.find("dead")
+    for address in range(0, 40, 4):
+        where = symbols.line_at(address)
+        assert where is not None
+        assert (where.file, where.line) == (str(tmp_path / "start.s"), 4 + typed + address // 4)
+
+
+def test_source_text_is_the_line_or_nothing(tmp_path: Path) -> None:
+    symbols = Symbols.open(build(tmp_path, CORTEX_M, SOURCES), None)
+    where = symbols.line_at(symbols.find("other")[0].address)
+    assert where is not None
+
+    assert (
+        symbols.source_text(where.file, where.line) == "{"
+    )  # line 4 of OTHER, where GCC begins `other`
+    assert symbols.source_text(where.file, 0) is None
+    assert symbols.source_text(where.file, 999) is None
+    assert symbols.source_text("/nowhere/x.c", 1) is None
+
+
+def test_zstd_compression_is_said(tmp_path: Path) -> None:
+    elf = build(tmp_path, CORTEX_M, SOURCES, "-Wl,--compress-debug-sections=zlib")
+    content = bytearray(elf.read_bytes())
+    for line in run("readelf", "-SW", elf).splitlines():
+        fields = line.replace("[ ", "[").split()
+        if len(fields) > 7 and fields[1].startswith(".debug") and "C" in fields[7]:
+            content[int(fields[4], 16)] = 2  # ch_type: ELFCOMPRESS_ZSTD
+    elf.write_bytes(content)
+    symbols = Symbols.open(elf, None)
+
+    assert symbols.find("main")
+    assert symbols.line_at(symbols.entry) is None
+    (note,) = symbols.notes
+    assert "zstd" in note
+    assert "--decompress-debug-sections" in note
