@@ -11,7 +11,6 @@ from gdbext.errors import UsageError
 from gdbext.replay.kinds import Mode
 
 _CAPSTONE: dict[Mode, tuple[int, int]] = {
-    # MCLASS would refuse what only A profile has; without it both are read.
     Mode.THUMB: (capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_V8),
     Mode.ARM: (capstone.CS_ARCH_ARM, capstone.CS_MODE_ARM | capstone.CS_MODE_V8),
     Mode.A64: (capstone.CS_ARCH_ARM64, capstone.CS_MODE_ARM),
@@ -35,21 +34,25 @@ def disassemble(target: str, mode: int, address: int, code: bytes) -> str:
     Returns:
         ".byte 0x.., 0x.." for bytes that Capstone cannot read.
     """
-    decoder = _decoder(Mode(mode) if mode else default_mode(target))
-    for _, _, mnemonic, operands in decoder.disasm_lite(code, address, 1):
-        return f"{mnemonic} {operands}".rstrip()
+    for decoder in _decoders(Mode(mode) if mode else default_mode(target)):
+        for _, _, mnemonic, operands in decoder.disasm_lite(code, address, 1):
+            return f"{mnemonic} {operands}".rstrip()
     return ".byte " + ", ".join(f"{byte:#04x}" for byte in code)
 
 
 def sizes_agree(mode: Mode, sizes: bytes, code: bytes, address: int) -> bool:
     """Whether Capstone cuts `code` into instructions of these sizes in this mode."""
-    decoded = _decoder(mode).disasm_lite(code, address)
+    decoded = _decoders(mode)[0].disasm_lite(code, address)
     return bytes(size for _, size, _, _ in decoded) == sizes
 
 
 def is_known(mode: Mode, code: bytes, address: int) -> bool:
     """Whether Capstone knows this one instruction, with this size."""
-    return any(size == len(code) for _, size, _, _ in _decoder(mode).disasm_lite(code, address, 1))
+    return any(
+        size == len(code)
+        for decoder in _decoders(mode)
+        for _, size, _, _ in decoder.disasm_lite(code, address, 1)
+    )
 
 
 def default_mode(target: str) -> Mode:
@@ -76,33 +79,10 @@ _DEFAULTS = {
 
 
 @cache
-def _decoder(mode: Mode) -> capstone.Cs:
+def _decoders(mode: Mode) -> tuple[capstone.Cs, ...]:
+    """Decoders to ask one after the other: M profile has Thumb instructions of its own."""
     arch, flags = _CAPSTONE[mode]
-    return capstone.Cs(arch, flags)
-
-
-def insn_sizes(mode: Mode, address: int, code: bytes) -> list[int]:
-    """Sizes of the instructions that `code` holds one after the other, in bytes.
-
-    Ends early where the bytes are no instruction (x86) or an instruction is cut.
-    """
-    sizes: list[int] = []
-    at = 0
-    if mode in (Mode.X86_16, Mode.X86_32, Mode.X86_64):
-        return [size for _, size, _, _ in _decoder(mode).disasm_lite(code, address)]
-    while at < len(code):
-        size = _encoded_size(mode, code, at)
-        if at + size > len(code):
-            break
-        sizes.append(size)
-        at += size
-    return sizes
-
-
-def _encoded_size(mode: Mode, code: bytes, at: int) -> int:
-    """Size that the first bytes of an instruction say; of the fixed-length sets, 4."""
+    own = (capstone.Cs(arch, flags),)
     if mode == Mode.THUMB:
-        return 4 if at + 1 < len(code) and code[at + 1] >= 0xE8 else 2
-    if mode in (Mode.RV32, Mode.RV64):
-        return 4 if code[at] & 3 == 3 else 2
-    return 4
+        return (*own, capstone.Cs(arch, flags | capstone.CS_MODE_MCLASS))
+    return own

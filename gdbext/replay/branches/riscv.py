@@ -136,18 +136,23 @@ def _resolved(
     end: End, source: int, offset: int, address: int, sizes: bytes, code: bytes, mask: int
 ) -> End:
     """A jump or call to a constant: its register was set by auipc or lui just before."""
-    if sizes[-2] != 4 or end.kind not in (
-        EndKind.CALL_INDIRECT,
-        EndKind.JUMP_INDIRECT,
-        EndKind.RETURN,
-    ):
+    size = sizes[-2]
+    start = len(code) - sizes[-1] - size
+    value = _constant(int.from_bytes(code[start : start + size], "little"), source, address + start)
+    if value is None:
         return end
-    start = len(code) - sizes[-1] - 4
-    before = int.from_bytes(code[start : start + 4], "little")
-    if before >> 7 & 0x1F != source or before & 0x7F not in (0x17, 0x37):
-        return end
-    value = signed(before >> 12, 20) << 12
-    if before & 0x7F == 0x17:
-        value += address + start
     kind = EndKind.CALL if end.kind == EndKind.CALL_INDIRECT else EndKind.JUMP
     return End(kind, end.flags, value + offset & mask & ~1)
+
+
+def _constant(word: int, register: int, pc: int) -> int | None:
+    """What lui, c.lui or auipc puts in the register; None for other instructions."""
+    if word >> 7 & 0x1F != register:
+        return None
+    if word & 3 != 3:
+        is_lui = word & 0xE003 == 0x6001 and register != 2
+        return signed(word >> 7 & 0x20 | word >> 2 & 0x1F, 6) << 12 if is_lui else None
+    value = signed(word >> 12, 20) << 12
+    if word & 0x7F == 0x17:
+        return pc + value
+    return value if word & 0x7F == 0x37 else None
