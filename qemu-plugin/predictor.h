@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define GX_PREDICTOR_BITS 16
-#define GX_HISTORY_SHIFT 4
+#define GX_HISTORY_SHIFT 3
 
 typedef struct GxEntry {
     uint32_t first;

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 PREDICTOR_BITS = 16
-HISTORY_SHIFT = 4
+HISTORY_SHIFT = 3
 MULTIPLIER = 0x9E3779B1
 SECOND, NEW, EVENT, END = range(4)
 
