@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from gdbext.errors import SymbolError
 from gdbext.symbols.demangling import demangle
 from gdbext.symbols.dwarf import Anchors
 from gdbext.symbols.image import Image, Section, Segment, open_elf, read_image
@@ -38,6 +39,7 @@ class Index:
     data_starts: tuple[int, ...]
     zero_names: tuple[str, ...] | None  # raw names of the function at 0; None: no symbol table
     stripped: bool
+    notes: tuple[str, ...]  # why functions may be missing
 
     def anchors(self) -> Anchors:
         """What the symbols say about where code begins and ends."""
@@ -55,10 +57,15 @@ def read_index(
     at_zero = next((f.names for f in table.functions if f.address == 0), ())
     zero_names = at_zero if table.present else None
     functions = [_named(raw) for raw in table.functions]
+    notes: tuple[str, ...] = ()
     gaps = list(_gaps(image, data, table, functions))
     if gaps:
         reader = debug_reader(image, _anchors(image, zero_names, functions))
-        bare = _unnamed(reader, gaps)
+        try:
+            bare = _unnamed(reader, gaps)
+        except SymbolError as error:  # the symbol table still serves
+            bare = []
+            notes = (str(error),)
         functions += [_described(s, image, table) for s in bare]
         functions.sort(key=lambda f: f.address)
     return Index(
@@ -70,6 +77,7 @@ def read_index(
         data_starts=tuple(table.data_starts),
         zero_names=zero_names,
         stripped=not table.present,
+        notes=notes,
     )
 
 
@@ -90,6 +98,7 @@ def index_to_json(index: Index) -> dict[str, Any]:
         "data_starts": index.data_starts,
         "zero_names": index.zero_names,
         "stripped": index.stripped,
+        "notes": index.notes,
     }
 
 
@@ -111,6 +120,7 @@ def index_from_json(path: Path, value: dict[str, Any]) -> Index:
         data_starts=tuple(value["data_starts"]),
         zero_names=None if zero_names is None else tuple(zero_names),
         stripped=value["stripped"],
+        notes=tuple(value["notes"]),
     )
 
 

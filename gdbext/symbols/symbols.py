@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
+from gdbext.errors import SymbolError
 from gdbext.symbols.cache import Cache, default_directory
 from gdbext.symbols.debugstore import DebugStore
 from gdbext.symbols.demangling import demangle
@@ -24,8 +25,6 @@ from gdbext.symbols.vectors import read_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-Default = Literal["default"]
 
 
 class Symbols:
@@ -119,8 +118,11 @@ class Symbols:
     @property
     def notes(self) -> tuple[str, ...]:
         """What could not be read of the debug information, one line each."""
-        self._debug.units()
-        return tuple(self._debug.notes)
+        try:
+            self._debug.units()
+        except SymbolError as error:
+            return (str(error),)
+        return (*self._index.notes, *self._debug.notes)
 
     @property
     def functions(self) -> Sequence[Function]:

@@ -128,6 +128,14 @@ def test_broken_debug_information_leaves_the_functions(tmp_path: Path) -> None:
     assert symbols.find("main")
     with pytest.raises(SymbolError, match=r"\.debug_info: damaged"):
         symbols.line_at(symbols.entry)
+    (note,) = symbols.notes
+    assert note.startswith(f"{elf}: .debug_info: damaged")
+
+    run("arm-none-eabi-objcopy", "--strip-symbol=main", elf)
+    symbols = Symbols.open(elf, None)
+
+    assert symbols.find("shared")
+    assert symbols.notes[0].startswith(f"{elf}: .debug_info: damaged")
 
 
 @pytest.mark.parametrize("toolchain", [CORTEX_M, X86_64], ids=lambda t: t.name)
