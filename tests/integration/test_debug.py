@@ -298,7 +298,7 @@ def test_ctrl_c_stops_the_guest_and_ends_neither_qemu_nor_us(
 def test_kill_9_leaves_no_qemu(tmp_path: Path, terminal: Terminal, who: str) -> None:
     assert qemu_processes(tmp_path)
     ours = child_of(terminal.process.pid)
-    victim = ours if who == "gdbext" else child_named(ours, "gdb-multiarch")
+    victim = ours if who == "gdbext" else gdb_of(ours)
 
     os.kill(victim, signal.SIGKILL)
 
@@ -312,11 +312,12 @@ def child_of(pid: int) -> int:
     return int(children[0]) if name.startswith("setsid") and children else pid
 
 
-def child_named(pid: int, name: str) -> int:
+def gdb_of(pid: int) -> int:
+    """The GDB that a `gdbext debug` started: the child that was given our loader."""
     for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        if Path(f"/proc/{child}/comm").read_text().strip() == name:
+        if os.fsencode(LOADER) in Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0"):
             return int(child)
-    raise AssertionError(f"no {name} below {pid}")
+    raise AssertionError(f"no GDB below {pid}")
 
 
 def free_port() -> int:
