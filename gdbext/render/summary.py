@@ -16,10 +16,10 @@ __all__ = ["render_summary"]
 
 def render_summary(page: Page, summary: Summary, top: int) -> None:
     """Print totals, then the hottest functions, what never ran, what lies outside, and gaps."""
-    vcpus = f" on {len(summary.vcpus)} vCPUs" if len(summary.vcpus) > 1 else ""
-    page.line(
-        f"{amount(summary.instructions)} instructions in {amount(summary.blocks)} blocks{vcpus}"
-    )
+    page.line(f"{amount(summary.instructions)} instructions in {amount(summary.blocks)} blocks")
+    if len(summary.vcpus) > 1:
+        for vcpu, n_insns in sorted(summary.vcpus.items()):
+            page.line(f"  vCPU {vcpu}: {amount(n_insns)} instructions")
     _render_doubts(page, summary)
     _render_functions(page, summary, top)
     _render_never(page, summary, top)
@@ -49,14 +49,17 @@ def _render_doubts(page: Page, summary: Summary) -> None:
     if summary.cut:
         page.line(f"The recording ends early: {summary.cut}")
     if summary.gaps.count:
-        lost = amount(summary.gaps.n_blocks) if summary.gaps.n_blocks else "an unknown number of"
-        page.line(f"{amount(summary.gaps.count)} gaps: {lost} blocks not recorded")
+        blocks = summary.gaps.n_blocks
+        lost = f"{amount(blocks)} blocks" if blocks else "an unknown number of blocks"
+        page.line(f"Gaps: {amount(summary.gaps.count)}, {lost} not recorded")
     if summary.undecided_blocks:
-        page.line(f"{amount(summary.undecided_blocks)} blocks could not be disassembled")
-    if summary.inferred_traps:
-        page.line(
-            f"{amount(summary.inferred_traps)} interrupts and exceptions inferred from the flow"
-        )
+        page.line(f"{amount(summary.undecided_blocks)} blocks fit more than one instruction set")
+    if summary.unknown_blocks:
+        page.line(f"{amount(summary.unknown_blocks)} blocks could not be disassembled")
+    if summary.stats.traps:
+        inferred = summary.inferred_traps
+        how = f", {amount(inferred)} of them inferred from the flow" if inferred else ""
+        page.line(f"{amount(summary.stats.traps)} interrupts and exceptions{how}")
     for note in summary.notes:
         page.line(note)
 
