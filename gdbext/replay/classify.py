@@ -15,6 +15,7 @@ from gdbext.replay.branches import a64, arm, riscv, thumb, x86
 from gdbext.replay.disassembly import disassemble, is_known
 from gdbext.replay.kinds import (
     FALL,
+    FALL_MEMORY,
     NO_TARGET,
     UNKNOWN,
     End,
@@ -111,7 +112,11 @@ class Classifier:
                 self._forget_m_profile()
         for number, mode in enumerate(modes, first):
             address, sizes, code = blocks.address[number], blocks.sizes(number), blocks.code(number)
-            end = self._end_of(mode, address, sizes, code)
+            if number in self._modes.unfinished:
+                # The next block begins with this instruction, as after one that is restarted.
+                end = FALL_MEMORY
+            else:
+                end = self._end_of(mode, address, sizes, code)
             self.mode.append(mode)
             self.end_kind.append(end.kind)
             self.flags.append(end.flags)

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from gdbext.recording.format import INSN_BYTES_MAX
 from gdbext.replay.branches import arm, thumb
 from gdbext.replay.disassembly import is_known, sizes_agree
 from gdbext.replay.kinds import EndFlag, EndKind, Mode
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 NEAR_BYTES = 4096
 """How far away a block that is certain still says something."""
+
+PAGE_BYTES = 4096
 
 _FROM_SYMBOLS = {"arm": Mode.ARM, "thumb": Mode.THUMB}
 _LEAVES_ALWAYS = (
@@ -43,6 +46,8 @@ class ModeFinder:
     Attributes:
         undecided: blocks that got the likelier mode, or UNDECIDED if none fits.
         seen_arm: a block was certainly A32, so this is no M-profile.
+        unfinished: numbers of the x86 blocks whose last instruction is only begun, see
+            `x86_unfinished`.
     """
 
     def __init__(
@@ -50,6 +55,7 @@ class ModeFinder:
     ) -> None:
         self.undecided = 0
         self.seen_arm = False
+        self.unfinished: set[int] = set()
         self._target = target
         self._mode_at = mode_at
         self._m_profile = m_profile
@@ -78,7 +84,13 @@ class ModeFinder:
         """What the sizes allow, narrowed by mapping symbols."""
         address, sizes, code = blocks.address[number], blocks.sizes(number), blocks.code(number)
         if self._target != "arm":
-            return x86_modes(self._target, sizes, code, address)
+            modes = x86_modes(self._target, sizes, code, address)
+            if modes:
+                return modes
+            modes = x86_unfinished(self._target, sizes, code, address)
+            if modes:
+                self.unfinished.add(number)
+            return modes
         modes = arm_modes(sizes, code, address)
         if len(modes) > 1 and self._mode_at is not None:
             said = _FROM_SYMBOLS.get(self._mode_at(address) or "")
@@ -164,9 +176,30 @@ def arm_modes(sizes: bytes, code: bytes, address: int) -> tuple[Mode, ...]:
 def x86_modes(target: str, sizes: bytes, code: bytes, address: int) -> tuple[Mode, ...]:
     """The modes in which Capstone sees these sizes; none, one or several."""
     if address >> 32:
-        return (Mode.X86_64,)
-    known = _X86 if target == "x86_64" else _X86[:2]
+        # No other mode reaches there; only a last instruction across pages needs a look.
+        certain = not _last_may_cross_page(sizes, code, address)
+        known: tuple[Mode, ...] = (Mode.X86_64,)
+        if certain:
+            return known
+    else:
+        known = _X86 if target == "x86_64" else _X86[:2]
     return tuple(mode for mode in known if sizes_agree(mode, sizes, code, address))
+
+
+def x86_unfinished(target: str, sizes: bytes, code: bytes, address: int) -> tuple[Mode, ...]:
+    """The modes that fit when the last instruction is only the begin of one.
+
+    QEMU up to 8.2 shows plugins such a piece where an instruction crosses into the next page; it is
+    not executed in this block, but whole in the next one.
+    """
+    if len(sizes) < 2 or not _last_may_cross_page(sizes, code, address):
+        return ()
+    return x86_modes(target, sizes[:-1], code[: -sizes[-1]], address)
+
+
+def _last_may_cross_page(sizes: bytes, code: bytes, address: int) -> bool:
+    start = address + len(code) - sizes[-1]
+    return start & (PAGE_BYTES - 1) > PAGE_BYTES - INSN_BYTES_MAX
 
 
 def meaningful(modes: tuple[Mode, ...], code: bytes, address: int) -> tuple[Mode, ...]:

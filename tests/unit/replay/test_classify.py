@@ -591,6 +591,22 @@ def test_x86_modes_follow_their_neighbours(tmp_path: Path) -> None:
     assert result.undecided == 0
 
 
+@pytest.mark.parametrize("base", [0x6FF2FF9, 0xFFFFFFFF80000FF9])
+@pytest.mark.parametrize("piece", ["ba", "e8", "0f", "c7", "74"])
+def test_piece_of_an_instruction_at_the_end_of_a_page_is_not_taken_for_one(
+    base: int, piece: str
+) -> None:
+    # push $2; xor %ecx, %ecx; and what QEMU 7.2 shows of an instruction across two pages
+    block = (base, b"\2\2\1", bytes.fromhex("6a0231c9" + piece))
+
+    result = classify("x86_64", table_of([block]))
+
+    assert EndKind(result.end_kind[1]) == EndKind.FALL
+    assert EndFlag(result.flags[1]) == MEMORY
+    assert result.target[1] == NO_TARGET
+    assert result.mode[1] != Mode.UNDECIDED
+
+
 def test_nothing_decides_is_counted() -> None:
     result = classify("x86_64", table_of([(0x100, b"\1", b"\x90"), (0x200, b"\7", b"\x90" * 7)]))
 
