@@ -197,6 +197,8 @@ class Emulator:
             return
         self._closed = True
         if self.poll() is None:
+            # It would say that a signal ended it: everybody knows.
+            self._output.mute()
             self.terminate()
         os.close(self._pipe)
         self._watchdog.wait()
@@ -372,6 +374,11 @@ class _Output:
             if self._held is not None:
                 self._write(b"".join(self._held))
                 self._held = None
+
+    def mute(self) -> None:
+        """Pass on nothing that comes from now on."""
+        self.open_gate()
+        self._quiet = True
 
     def drop(self) -> None:
         """Forget what is held back."""
