@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from gdbext.analyses.callers import Caller, callers_of
 from gdbext.analyses.refs import FunctionRef, function_ref
-from gdbext.replay.disassembly import default_mode, insn_sizes
+from gdbext.replay.disassembly import default_mode
 from gdbext.replay.kinds import Mode
+from gdbext.replay.sizes import insn_sizes
 
 if TYPE_CHECKING:
     from gdbext.analyses.entries import Entries

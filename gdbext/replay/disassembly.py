@@ -46,6 +46,12 @@ def sizes_agree(mode: Mode, sizes: bytes, code: bytes, address: int) -> bool:
     return bytes(size for _, size, _, _ in decoded) == sizes
 
 
+def decoded_sizes(mode: Mode, address: int, code: bytes) -> list[int]:
+    """Sizes of the instructions in `code`, up to the first bytes that are none."""
+    decoder = _decoders(mode)[0]
+    return [size for _, size, _, _ in decoder.disasm_lite(code, address)]
+
+
 def is_known(mode: Mode, code: bytes, address: int) -> bool:
     """Whether Capstone knows this one instruction, with this size."""
     return any(
