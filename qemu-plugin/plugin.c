@@ -231,6 +231,17 @@ static void store_cut(struct qemu_plugin_insn *insn, uint64_t value, uint64_t *n
 }
 
 /*
+ * QEMU up to 8.2 shows plugins the first bytes of an x86 instruction that crosses into the next page as the last of the
+ * block. It is not executed there, nor is the inline operation before it: the block ends at the one before.
+ */
+static bool last_is_a_piece(const BlockSource *s)
+{
+    const uint64_t last = s->address + s->n_bytes - s->sizes[s->n_insns - 1];
+
+    return GX_API < 2 && p.arch == ARCH_X86 && (last & 0xfff) > 0x1000 - GX_BLOCK_INSN_SIZE_MAX;
+}
+
+/*
  * Before each instruction but the last that may leave the block, note how many were begun; before the last, that all
  * were. (v1 can only add: the amounts cancel at the last.)
  */
@@ -242,7 +253,7 @@ static void instrument_cuts(struct qemu_plugin_tb *tb, const BlockSource *s)
     bool any = false;
 
     for (unsigned i = 0; i + 1 < s->n_insns; bytes += s->sizes[i++]) {
-        if (insn_may_leave(arch, bytes, s->sizes[i])) {
+        if (insn_may_leave(arch, bytes, s->sizes[i]) || (i + 2 == s->n_insns && last_is_a_piece(s))) {
             store_cut(qemu_plugin_tb_get_insn(tb, i), i + 1, &now);
             any = true;
         }

@@ -129,7 +129,7 @@ class Replay:
 
     def _open(self) -> int:
         if self._handle is None:
-            handle = self._lib.gx_replay_new(self._has_events, self.classes.m_profile is True)
+            handle = self._lib.gx_replay_new(self._has_events, self.classes.is_m_profile)
             if not handle:
                 raise NativeError("no memory for the replay")
             self._handle = int(handle)
