@@ -54,8 +54,8 @@ def test_live_loaded_and_command_line_answers_are_equal(tmp_path: Path) -> None:
     ], live.err
     assert objects(loaded.out) == answers, loaded.err
     assert [json.loads(done.out) for done in outside] == answers
-    # Stopped in its third call: the breakpoint is behind the prologue.
-    assert answers[2]["calls"] == 3
+    # Stopped before the first instruction of its third call, which has not begun.
+    assert answers[2]["calls"] == 2
     assert list(answers[0])[:2] == ["schema", "instructions"]
     assert len(answers[3]["steps"]) == 30  # type: ignore[arg-type]
 
@@ -96,6 +96,7 @@ def test_loaded_file_that_is_none_leaves_the_session_as_it_was(tmp_path: Path) -
         "trace start",
         "break main",
         "continue",
+        "stepi",
         f"trace load {tmp_path}/none.rec",
         "trace callers main --json",
     )
