@@ -10,7 +10,7 @@ from gdbext.analyses.callers import Caller, callers_of
 from gdbext.analyses.refs import FunctionRef, function_ref
 from gdbext.replay.disassembly import default_mode
 from gdbext.replay.kinds import Mode
-from gdbext.replay.sizes import insn_sizes
+from gdbext.replay.sizes import code_sizes
 
 if TYPE_CHECKING:
     from gdbext.analyses.entries import Entries
@@ -152,7 +152,7 @@ def _insns(program: Program, function: Function, executed: dict[int, int]) -> di
         while end < len(code) and (symbols.mode_at(function.address + end) == "data") == data:
             end += 2
         address = function.address + start
-        for size in [] if data else insn_sizes(mode, address, code[start:end]):
+        for size in [] if data else code_sizes(mode, address, code[start:end]):
             if symbols.function_at(address) is function:
                 insns[address] = size
             address += size
