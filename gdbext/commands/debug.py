@@ -19,6 +19,7 @@ from gdbext.errors import TargetError
 from gdbext.target.boards import load_board
 from gdbext.target.boot import boot
 from gdbext.target.gdb_binary import find_gdb
+from gdbext.target.ports import free_port
 
 if TYPE_CHECKING:
     import argparse
@@ -58,9 +59,8 @@ def debug(context: Context, options: argparse.Namespace) -> int:
     gdb_args = [word for words in options.gdb_args for word in words]
     with (
         _terminal_signals_are_gdbs(),
-        boot(board, options.elf, gdb=True, extra_args=options.qemu_args) as emulator,
+        _started(board, options.elf, options.qemu_args) as emulator,
     ):
-        emulator.wait_ready()
         command_line = gdb_command(gdb, board, options.elf, emulator, gdb_args)
         try:
             debugger = subprocess.Popen(command_line, env=_gdb_environment())
@@ -73,6 +73,24 @@ def debug(context: Context, options: argparse.Namespace) -> int:
             if debugger.poll() is None:
                 debugger.terminate()
                 debugger.wait()
+
+
+def _started(board: Board, elf: Path, qemu_args: Sequence[str]) -> Emulator:
+    """QEMU, halted, with a GDB stub that listens."""
+    for tries_left in (2, 1, 0):
+        port = free_port()
+        emulator = boot(board, elf, gdb_port=port, extra_args=qemu_args)
+        try:
+            emulator.wait_ready()
+        except BaseException as error:
+            emulator.close()
+            # Somebody may take the port before QEMU does.
+            taken = isinstance(error, TargetError) and "already in use" in str(error)
+            if not taken or not tries_left:
+                raise
+        else:
+            return emulator
+    raise AssertionError
 
 
 def gdb_command(
@@ -91,7 +109,7 @@ def gdb_command(
         "-ex",
         f"set gdbext control {emulator.control_path}",
         "-ex",
-        f"target remote {emulator.gdb_address}",
+        f"target remote 127.0.0.1:{emulator.gdb_port}",
         *gdb_args,
     ]
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from gdbext.errors import ControlError, TargetError
 from gdbext.target.control import ControlClient, Hello
+from gdbext.target.ports import is_listening
 from gdbext.target.runtime import make_session_directory, remove_session_directory
 
 if TYPE_CHECKING:
@@ -90,9 +91,9 @@ class Emulator:
 
     command: list[str]
     directory: Path
-    """The session's directory: the live recording, its `control`, and the GDB stub's socket."""
-    gdb_address: str | None
-    """What to give to GDB's `target remote`; None without a stub."""
+    """The session's directory: the live recording and its `control`."""
+    gdb_port: int | None
+    """Where the GDB stub listens on the loopback interface; None without a stub."""
     pid: int
     """QEMU's process id."""
     _watchdog: subprocess.Popen[bytes]
@@ -155,14 +156,14 @@ class Emulator:
                 # Bound but not yet listening, or going away: try again until the deadline.
                 with suppress(ControlError), self.control(timeout_s) as client:
                     hello = client.hello()
-            if hello is not None and (self.gdb_address is None or self._stub_listens()):
+            if hello is not None and (self.gdb_port is None or is_listening(self.gdb_port)):
                 # The plugin is loaded before the machine is made; that may still fail.
-                if self.gdb_address is None and self.wait(SETTLE_S) is not None:
+                if self.gdb_port is None and self.wait(SETTLE_S) is not None:
                     return hello
                 self._output.open_gate()
                 return hello
             if ended:
-                if self.gdb_address is not None:
+                if self.gdb_port is not None:
                     raise self.start_error()
                 return hello
             if time.monotonic() > deadline:
@@ -213,9 +214,6 @@ class Emulator:
             with suppress(BrokenPipeError):
                 os.write(self._pipe, byte)
 
-    def _stub_listens(self) -> bool:
-        return (self.directory / "gdb").exists()
-
 
 def launch(
     qemu: Path,
@@ -224,7 +222,7 @@ def launch(
     *,
     label: str,
     recorder: RecorderOptions = NO_OPTIONS,
-    gdb: bool = False,
+    gdb_port: int | None = None,
     extra_args: Sequence[str] = (),
     data_directory: Path | None = None,
     stdin: int | None = None,
@@ -237,8 +235,9 @@ def launch(
     Args:
         board_args: the board's arguments, ELF path filled in.
         label: names the session's directory.
-        gdb: halt at the first instruction and serve GDB on a Unix socket in the session's
-            directory.
+        gdb_port: halt at the first instruction and serve GDB there, on the loopback interface.
+            (On a Unix socket the guest's exit reaches GDB as a broken connection: it cannot
+            acknowledge QEMU's last packet any more.)
         data_directory: where the recording's bytes shall lie (`make_session_directory`).
         stdin, stdout: file descriptors for QEMU; None: /dev/null. Its stderr goes through us to
             ours, unless `quiet`.
@@ -249,12 +248,11 @@ def launch(
     """
     directory = make_session_directory(label, data_directory)
     try:
-        gdb_path = directory / "gdb"
         command = qemu_command(
             qemu,
             board_args,
             recorder.argument(plugin, directory),
-            gdb=f"unix:{_escaped(gdb_path)},server=on,wait=off" if gdb else None,
+            gdb=f"tcp:127.0.0.1:{gdb_port}" if gdb_port is not None else None,
             extra_args=extra_args,
         )
         watchdog, pipe, pid = _start_watchdog(command, stdin, stdout, environment or {})
@@ -265,7 +263,7 @@ def launch(
     return Emulator(
         command=command,
         directory=directory,
-        gdb_address=str(gdb_path) if gdb else None,
+        gdb_port=gdb_port,
         pid=pid,
         _watchdog=watchdog,
         _pipe=pipe,

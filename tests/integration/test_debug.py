@@ -10,7 +10,6 @@ import re
 import select
 import shlex
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from gdbext.recording.reader import Recording
+from gdbext.target.ports import free_port
 from tests.support.firmware import firmware_path
 from tests.support.gdb_session import LOADER, gdb_batch, need_gdb
 from tests.support.gdbext_cli import (
@@ -318,10 +318,3 @@ def gdb_of(pid: int) -> int:
         if os.fsencode(LOADER) in Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0"):
             return int(child)
     raise AssertionError(f"no GDB below {pid}")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -140,7 +140,7 @@ def test_start_failure_is_the_programs_own_line(
 ) -> None:
     text = 'echo old >&2; echo "qemu-system-standin: no machine: foo" >&2; echo try >&2; exit 1'
     with (
-        launch(program(text), [], Path("p.so"), label="x", gdb=True) as emulator,
+        launch(program(text), [], Path("p.so"), label="x", gdb_port=1) as emulator,
         pytest.raises(TargetError) as raised,
     ):
         emulator.wait_ready()
