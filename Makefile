@@ -61,9 +61,10 @@ test-matrix: setup firmware ## The integration tests with every QEMU plugin API 
 	@scripts/test-matrix -n $(JOBS) $(PYTEST_ARGS)
 
 .PHONY: test-fuzz
-test-fuzz: setup ## One minute of fuzzing the decoder, under ASan and UBSan
-	$(packages) fuzz
-	@$(MAKE) -C qemu-plugin fuzz
+test-fuzz: setup ## One minute of fuzzing decoder and replay, under ASan and UBSan
+	$(packages) fuzz test
+	@GDB='$(GDB)' scripts/make-venv $(VENV) test
+	@$(MAKE) -C tests/fuzz
 
 .PHONY: bench
 bench: setup ## Measure slowdown, size and replay speed; print the table

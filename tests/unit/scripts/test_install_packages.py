@@ -90,15 +90,15 @@ def test_nothing_missing_is_silent_and_touches_nothing(machine: Machine) -> None
 
 
 def test_says_what_it_will_install_and_what_it_has(machine: Machine) -> None:
-    machine.add("known", "clang", "llvm")
-    machine.add("installed", "llvm", "bash")
+    machine.add("known", "clang", "llvm", "libclang-rt-dev")
+    machine.add("installed", "llvm", "libclang-rt-dev", "bash")
 
     done = machine.run("fuzz")
 
     first, last = done.stdout.splitlines()
     assert first == "install-packages: will install (with what they depend on): clang"
     assert last.startswith("install-packages: installed 1 packages: ")
-    assert machine.installed() == {"bash", "clang", "llvm"}
+    assert machine.installed() == {"bash", "clang", "libclang-rt-dev", "llvm"}
     assert machine.calls == ["install -y -qq --no-install-recommends clang"]
 
 
@@ -170,7 +170,7 @@ def test_system_without_apt_is_told_what_is_needed(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stderr == (
         "install-packages: no apt-get here; please see to it that these are installed (Debian's"
-        " names): clang llvm\n"
+        " names): clang libclang-rt-dev llvm\n"
     )
 
 
