@@ -106,6 +106,22 @@ void gx_step_slow(GxReplay *r, GxVcpu *v, uint32_t id)
     v->n_blocks++;
 }
 
+/* A block that was not predicted; its edge may be a cached one all the same. */
+static void step(GxReplay *r, GxVcpu *v, uint32_t id)
+{
+    GxSuccessors *s = &r->edges.successors[v->prev];
+    const unsigned k = s->next[0] != id;
+
+    if (s->next[k] != id || v->cut || v->trap_event || (s->flags[k] & gx_engine_mask(&v->engine))) {
+        gx_step_slow(r, v, id);
+        return;
+    }
+    s->count[k]++;
+    v->prev = id;
+    v->n_insns += r->blocks.n_insns[id];
+    v->n_blocks++;
+}
+
 /*
  * Blocks until the predictor's state is (history, prev) again, at most PERIOD_MAX; 0: not so soon. Only for edges that
  * are cached and not the engine's.
@@ -309,7 +325,7 @@ int gx_replay_feed(GxReplay *r, uint32_t vcpu, uint64_t seq, const uint8_t *raw,
             if (!id) {
                 break;
             }
-            gx_step_slow(r, v, id);
+            step(r, v, id);
             continue;
         }
         if (t.kind == GX_TOKEN_EVENT && !take_event(r, v, &t)) {
