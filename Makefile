@@ -69,8 +69,9 @@ test-fuzz: setup ## One minute of fuzzing decoder and replay, under ASan and UBS
 .PHONY: bench
 bench: setup ## Measure slowdown, size and replay speed; print the table
 	$(packages) bench test
+	@GDB='$(GDB)' scripts/make-venv $(VENV) test
 	@$(MAKE) -C tests/firmware -j$(JOBS)
-	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m bench
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m tests.bench
 
 ##@ Tidy
 
