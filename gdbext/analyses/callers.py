@@ -52,7 +52,7 @@ class CallersReport:
         return self.entries.other
 
     def to_json(self) -> dict[str, Any]:
-        """Shape: docs/commands.md, "callers --json"."""
+        """Shape: docs/json.md, "callers --json"."""
         return {
             "function": self.function.to_json(),
             "calls": self.calls,

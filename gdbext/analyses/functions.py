@@ -65,7 +65,7 @@ class FunctionReport:
         return self.entries.other
 
     def to_json(self) -> dict[str, Any]:
-        """Shape: docs/commands.md, "analyze --json"."""
+        """Shape: docs/json.md, "analyze --json"."""
         return {
             "name": self.name,
             "address": self.address,

@@ -88,7 +88,7 @@ class Summary:
         return tuple(sorted((f for f in self.functions if not f.executed), key=lambda f: f.address))
 
     def to_json(self) -> dict[str, Any]:
-        """Shape: docs/commands.md, "analyze --json"."""
+        """Shape: docs/json.md, "analyze --json"."""
         return {
             "instructions": self.instructions,
             "blocks": self.blocks,

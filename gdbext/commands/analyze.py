@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gdbext.commands._options import ELF_OPTION, JSON, RECORDING, count
-from gdbext.commands.context import print_json
+from gdbext.commands.context import print_json, tell_entry
 from gdbext.commands.registry import Argument, command
 from gdbext.render.functions import render_function
 from gdbext.render.summary import render_summary
@@ -55,3 +55,4 @@ def analyze(context: Context, options: argparse.Namespace) -> None:
         print_json(context, "analyze", report.to_json())
     else:
         render_function(context.page, report, top)
+        tell_entry(context, report.address)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gdbext.commands._options import ELF_OPTION, JSON, RECORDING, count
-from gdbext.commands.context import print_json
+from gdbext.commands.context import print_json, tell_entry
 from gdbext.commands.registry import Argument, command
 from gdbext.render.functions import render_callers
 
@@ -40,3 +40,4 @@ def callers(context: Context, options: argparse.Namespace) -> None:
         print_json(context, "callers", report.to_json())
     else:
         render_callers(context.page, report, options.top)
+        tell_entry(context, report.function.address)

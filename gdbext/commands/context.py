@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gdbext.render.page import Page
     from gdbext.target.control import ControlClient
 
-__all__ = ["Context", "dispatch", "open_workspace", "print_json"]
+__all__ = ["Context", "dispatch", "open_workspace", "print_json", "tell_entry"]
 
 
 class Context(ABC):
@@ -57,6 +57,10 @@ class Context(ABC):
         """The recording in work: a file, or the live directory."""
         raise UsageError("only a session has a recording in work")
 
+    def stopped_at(self) -> int | None:
+        """The address where the guest stands; None if it runs, or there is no guest."""
+        return None
+
     def elf(self) -> Path | None:
         """The ELF file of the session, if there is one."""
         return None
@@ -85,3 +89,9 @@ def print_json(context: Context, verb: str, content: dict[str, Any]) -> None:
     """Print a result as JSON; it begins with its schema, `gdbext/VERB/1`."""
     text = json.dumps({"schema": f"gdbext/{verb}/1", **content}, indent=2)
     context.page.line(text)
+
+
+def tell_entry(context: Context, function: int) -> None:
+    """At a breakpoint on a function's first instruction, say that this call is not counted yet."""
+    if context.stopped_at() == function:
+        context.page.line("stopped before its first instruction: this call is not counted yet")

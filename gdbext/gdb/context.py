@@ -45,6 +45,8 @@ class GdbContext(Context):
         key = (self.recording_path(), self.elf())
         if self._workspace is None or self._workspace_of != key:
             self._workspace, self._workspace_of = open_workspace(*key), key
+        if self._loaded is None:
+            self._publish()
         try:
             self._workspace.refresh()
         except BaseException:
@@ -54,6 +56,13 @@ class GdbContext(Context):
         if not self._workspace.program.tables.instructions:
             raise UsageError("nothing is recorded yet: `trace start`, then let the program run")
         return self._workspace
+
+    def stopped_at(self) -> int | None:
+        """Where the selected thread stands."""
+        thread = gdb.selected_thread()
+        if self._loaded is not None or thread is None or not thread.is_stopped():
+            return None
+        return int(gdb.newest_frame().pc())
 
     def control(self) -> ControlClient:
         """A client of the recorder that `set gdbext control` names, or that serves our target."""
@@ -98,6 +107,15 @@ class GdbContext(Context):
     def elf(self) -> Path | None:
         """The program given to `trace load`, else GDB's."""
         return self._loaded_elf or _program()
+
+    def _publish(self) -> None:
+        """Have the recorder tell how far the very last block got."""
+        try:
+            with self.control() as client:
+                client.sync()
+        except ControlError:
+            # QEMU has ended: what it left is all there is.
+            pass
 
     def _live_directory(self) -> Path:
         named = gdb.parameter("gdbext control")
