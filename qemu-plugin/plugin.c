@@ -433,6 +433,10 @@ static bool parse_options(int argc, char **argv, Options *o)
     return true;
 }
 
+/* What a recording consists of. */
+static const char *const files[] = {"blocks", "live", "stream"};
+#define N_FILES (sizeof(files) / sizeof(files[0]))
+
 static bool make_directory(const char *dir)
 {
     struct stat st;
@@ -449,7 +453,27 @@ static bool make_directory(const char *dir)
         fprintf(stderr, "gdbext: %s: must be yours alone (chmod 700)\n", dir);
         return false;
     }
+    for (unsigned i = 0; i < N_FILES; i++) {
+        char path[4096];
+
+        snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
+        if (!lstat(path, &st)) {
+            fprintf(stderr, "gdbext: %s: holds a recording already; name another directory\n", dir);
+            return false;
+        }
+    }
     return true;
+}
+
+/* A start that failed leaves nothing that would be in the way of the next one. */
+static void remove_files(const char *dir)
+{
+    for (unsigned i = 0; i < N_FILES; i++) {
+        char path[4096];
+
+        snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
+        unlink(path);
+    }
 }
 
 static bool open_all(const qemu_info_t *info)
@@ -469,6 +493,7 @@ static bool open_all(const qemu_info_t *info)
     if (!recorder_open(&ro, message, sizeof(message)) ||
         !control_open(p.options.dir, info->target_name, message, sizeof(message))) {
         fprintf(stderr, "gdbext: %s\n", message);
+        remove_files(p.options.dir);
         return false;
     }
     return true;

@@ -58,9 +58,8 @@ def _render_doubts(page: Page, summary: Summary) -> None:
         page.line(f"{amount(summary.unknown_blocks)} blocks could not be disassembled")
     if summary.stats.traps:
         inferred = summary.inferred_traps
-        all_of_them = inferred == summary.stats.traps
-        some = ", inferred from the flow" if all_of_them else f", {amount(inferred)} of them inferred"
-        how = some if inferred else ""
+        of_them = "" if inferred == summary.stats.traps else f" {amount(inferred)} of them"
+        how = f",{of_them} inferred from the flow" if inferred else ""
         page.line(f"{amount(summary.stats.traps)} interrupts and exceptions{how}")
     for note in summary.notes:
         page.line(note)

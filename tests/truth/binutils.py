@@ -14,7 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Instruction", "disassemble", "symbols"]
+__all__ = ["Instruction", "SizedFunction", "disassemble", "functions", "symbols"]
 
 _PREFIXES: Final = {
     "arm": "arm-none-eabi-",
@@ -34,6 +34,15 @@ class Instruction:
     text: str
 
 
+@dataclass(frozen=True)
+class SizedFunction:
+    """A code symbol with a size; it covers [address, address + size_bytes)."""
+
+    name: str
+    address: int
+    size_bytes: int
+
+
 def disassemble(elf: Path, target: str) -> dict[int, Instruction]:
     """Return the instructions of the file's code sections by address (objdump -d)."""
     lines = _run(target, "objdump", "-d", "--wide", str(elf)).splitlines()
@@ -50,6 +59,16 @@ def symbols(elf: Path, target: str) -> dict[str, int]:
     """Return the address of each symbol (nm), without the Thumb bit; of equal names the last."""
     rows = (line.split() for line in _run(target, "nm", str(elf)).splitlines())
     return {row[2]: int(row[0], 16) for row in rows if len(row) == 3}
+
+
+def functions(elf: Path, target: str) -> list[SizedFunction]:
+    """Return the code symbols that have a size (nm -S), without the Thumb bit."""
+    rows = (line.split() for line in _run(target, "nm", "-S", str(elf)).splitlines())
+    return [
+        SizedFunction(row[3], int(row[0], 16), int(row[1], 16))
+        for row in rows
+        if len(row) == 4 and row[2] in "tTwW"
+    ]
 
 
 _LINE = re.compile(r"^ *([0-9a-f]+):\t((?:[0-9a-f]{2,8} ?)+)\s*\t(.*)$")
