@@ -24,10 +24,10 @@
 static struct {
     pthread_mutex_t lock;
     int fd;
-    uint8_t *map;    /* MAPPING_SIZE reserved, `mapped` bytes of it backed by the file */
+    uint8_t *map; /* MAPPING_SIZE reserved, `mapped` bytes of it backed by the file */
     uint64_t mapped;
-    uint64_t used;   /* entries, after the header */
-    uint32_t count;  /* ids 1..count */
+    uint64_t used;  /* entries, after the header */
+    uint32_t count; /* ids 1..count */
     bool full;
     char error[160];
     uint64_t *offset;    /* by id: where the entry begins, after the header */

@@ -23,8 +23,8 @@
 #include "qemu_api.h"
 #include "recorder.h"
 
-#define REQUEST_MAX 4096
-#define REPLY_MAX 8192
+#define REQUEST_MAX    4096
+#define REPLY_MAX      8192
 #define SEND_TIMEOUT_S 5
 
 static struct {

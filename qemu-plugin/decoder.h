@@ -23,24 +23,24 @@ typedef struct GxDecoder {
     GxEntry *table;
     uint32_t history;
     uint32_t max_id;
-    size_t pos;          /* of the token in work */
-    uint64_t run_done;   /* blocks of its run that were given out already */
-    bool ended;          /* an END token was seen */
-    const char *error;   /* NULL: none */
+    size_t pos;        /* of the token in work */
+    uint64_t run_done; /* blocks of its run that were given out already */
+    bool ended;        /* an END token was seen */
+    const char *error; /* NULL: none */
     size_t error_offset;
 } GxDecoder;
 
 typedef enum { GX_STEP_RUN, GX_STEP_BLOCK, GX_STEP_EVENT, GX_STEP_END, GX_STEP_STARVED, GX_STEP_ERROR } GxStepKind;
 
 typedef struct GxToken {
-    uint64_t run;          /* predicted blocks that come first and are not given out yet */
-    uint32_t kind;         /* GX_TOKEN_* */
-    uint32_t id;           /* NEW */
-    uint32_t event;        /* EVENT */
+    uint64_t run;   /* predicted blocks that come first and are not given out yet */
+    uint32_t kind;  /* GX_TOKEN_* */
+    uint32_t id;    /* NEW */
+    uint32_t event; /* EVENT */
     const uint8_t *payload;
     uint64_t length;
-    size_t length_at;      /* offset of the length before the payload */
-    size_t next;           /* offset after the token */
+    size_t length_at; /* offset of the length before the payload */
+    size_t next;      /* offset after the token */
 } GxToken;
 
 typedef struct GxChunkCounts {

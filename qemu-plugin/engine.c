@@ -65,8 +65,8 @@ static bool follows_exactly(const GxBlocks *b, uint32_t from, uint64_t address)
 {
     const uint8_t kind = b->end_kind[from];
 
-    if (address == b->end[from] &&
-        (kind == GX_END_FALL || kind == GX_END_COND || kind == GX_END_TRAP_CALL || b->flags[from] & GX_FLAG_CONDITIONAL)) {
+    if (address == b->end[from] && (kind == GX_END_FALL || kind == GX_END_COND || kind == GX_END_TRAP_CALL ||
+                                    b->flags[from] & GX_FLAG_CONDITIONAL)) {
         return true;
     }
     if (address == b->target[from] && (kind == GX_END_JUMP || kind == GX_END_COND || kind == GX_END_CALL)) {
@@ -273,8 +273,8 @@ static void enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, ui
     r->traps[trap].tail_chained += tail_chained;
     r->stats.traps++;
     r->stats.tail_chains += tail_chained;
-    e->frames[e->n_frames++] = (GxFrame){
-        .interrupted = interrupted, .entry = id, .base = base, .trap = trap, .maybe_call = maybe_call};
+    e->frames[e->n_frames++] =
+        (GxFrame){.interrupted = interrupted, .entry = id, .base = base, .trap = trap, .maybe_call = maybe_call};
     r->stats.max_nesting = e->n_frames > r->stats.max_nesting ? e->n_frames : r->stats.max_nesting;
     learn_vector(r, r->blocks.address[id]);
 }
@@ -412,8 +412,7 @@ static bool in_handler(GxReplay *r, GxVcpu *v, uint32_t id)
     case GX_END_JUMP_INDIRECT: /* a jump through a pointer, unless it goes where something was interrupted */
         if ((b->flags[prev] & GX_FLAG_MAY_EXC_RETURN) && e->n_calls == top->base &&
             (v->trap_event || fits(b, &top->interrupted, address) == FIT_EXACT ||
-             find_suspended(r, e, address, FIT_EXACT) >= 0 ||
-             (!r->has_events && gx_set_has(&r->vectors, address)))) {
+             find_suspended(r, e, address, FIT_EXACT) >= 0 || (!r->has_events && gx_set_has(&r->vectors, address)))) {
             leave(r, v, id);
             return false;
         }

@@ -14,30 +14,30 @@
 #error "the shared mappings are written in host order, which must be little-endian"
 #endif
 
-#define GX_FILE_MAGIC "\x89GDBX\r\n\x1a"
-#define GX_FORMAT_VERSION 1
+#define GX_FILE_MAGIC       "\x89GDBX\r\n\x1a"
+#define GX_FORMAT_VERSION   1
 #define GX_FILE_HEADER_SIZE 32
 
-#define GX_RECORD_MAGIC 0x31525847u /* "GXR1" */
+#define GX_RECORD_MAGIC       0x31525847u /* "GXR1" */
 #define GX_RECORD_HEADER_SIZE 24
-#define GX_RECORD_LENGTH_MAX (1ull << 30)
+#define GX_RECORD_LENGTH_MAX  (1ull << 30)
 enum { GX_RECORD_META = 1, GX_RECORD_BLOCKS = 2, GX_RECORD_CHUNK = 3, GX_RECORD_END = 4 };
 
-#define GX_BLOCKS_HEADER_SIZE 16
-#define GX_BLOCKS_RAW_MAX (1ull << 28)
-#define GX_BLOCK_HEADER_SIZE 12
-#define GX_BLOCK_INSNS_MAX 1024
+#define GX_BLOCKS_HEADER_SIZE  16
+#define GX_BLOCKS_RAW_MAX      (1ull << 28)
+#define GX_BLOCK_HEADER_SIZE   12
+#define GX_BLOCK_INSNS_MAX     1024
 #define GX_BLOCK_INSN_SIZE_MAX 15
-#define GX_BLOCK_ID_MAX (4u << 20) /* the table's stated limit */
+#define GX_BLOCK_ID_MAX        (4u << 20) /* the table's stated limit */
 
 #define GX_CHUNK_HEADER_SIZE 56
-#define GX_CHUNK_RAW_MAX (1u << 22)
+#define GX_CHUNK_RAW_MAX     (1u << 22)
 
-#define GX_BLOCKS_FILE_MAGIC "GXBLOCK1"
+#define GX_BLOCKS_FILE_MAGIC       "GXBLOCK1"
 #define GX_BLOCKS_FILE_HEADER_SIZE 64
 
-#define GX_LIVE_MAGIC "GXLIVE1"
-#define GX_LIVE_HEADER_SIZE 4096
+#define GX_LIVE_MAGIC         "GXLIVE1"
+#define GX_LIVE_HEADER_SIZE   4096
 #define GX_BUFFER_HEADER_SIZE 64
 enum { GX_BUFFER_FREE = 0, GX_BUFFER_FILLING = 1, GX_BUFFER_FULL = 2 };
 

@@ -35,8 +35,8 @@ GX_PUBLIC int64_t gx_decoder_items(GxDecoder *d, const uint8_t *raw, size_t leng
  * The last `max` steps of a chunk, oldest first, without giving out the others. `out` is a ring of `max`; *first is
  * where the oldest stands. The number of steps in it, negative when damaged.
  */
-GX_PUBLIC int64_t gx_decoder_tail(GxDecoder *d, const uint8_t *raw, size_t length, uint64_t run, GxItem *out, size_t max,
-                                  uint64_t *first);
+GX_PUBLIC int64_t gx_decoder_tail(GxDecoder *d, const uint8_t *raw, size_t length, uint64_t run, GxItem *out,
+                                  size_t max, uint64_t *first);
 /* Instructions and blocks of a whole chunk; n_insns by block id. 0, or -1 when damaged. */
 GX_PUBLIC int gx_decoder_totals(GxDecoder *d, const uint8_t *raw, size_t length, uint64_t run, const uint16_t *n_insns,
                                 uint64_t *insns, uint64_t *blocks);

@@ -39,11 +39,11 @@ static struct {
     qemu_plugin_u64 armed;
     qemu_plugin_u64 cut;
 #else
-    uint64_t cut;       /* one word for all vCPUs: the API has no other */
-    Vcpu *last;         /* whose block it is about */
+    uint64_t cut; /* one word for all vCPUs: the API has no other */
+    Vcpu *last;   /* whose block it is about */
 #endif
-    uint64_t n_insns;       /* executed, when there is a limit */
-    uint32_t *last_block;   /* by vCPU, when there is a limit */
+    uint64_t n_insns;     /* executed, when there is a limit */
+    uint32_t *last_block; /* by vCPU, when there is a limit */
 } p;
 
 static VcpuElem *elems; /* by vCPU: the scoreboard's memory, or our own */
@@ -515,8 +515,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     }
     p.arch = arch_of_target(info->target_name);
     p.api_cur = info->version.cur;
-    p.max_vcpus = (unsigned)(info->system.max_vcpus > info->system.smp_vcpus ? info->system.max_vcpus
-                                                                             : info->system.smp_vcpus);
+    p.max_vcpus =
+        (unsigned)(info->system.max_vcpus > info->system.smp_vcpus ? info->system.max_vcpus : info->system.smp_vcpus);
     p.on_block = p.options.insns ? on_block_limit : p.max_vcpus > 1 ? on_block_multi : on_block;
     p.last_block = calloc(p.max_vcpus, sizeof(*p.last_block));
 #if GX_API >= 2

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define GX_PREDICTOR_BITS 16
-#define GX_HISTORY_SHIFT 3
+#define GX_HISTORY_SHIFT  3
 
 typedef struct GxEntry {
     uint32_t first;
@@ -17,12 +17,9 @@ typedef struct GxEntry {
 } GxEntry;
 
 #define GX_PREDICTOR_ENTRIES (1u << GX_PREDICTOR_BITS)
-#define GX_PREDICTOR_SIZE (sizeof(GxEntry) * GX_PREDICTOR_ENTRIES)
+#define GX_PREDICTOR_SIZE    (sizeof(GxEntry) * GX_PREDICTOR_ENTRIES)
 
-static inline uint32_t gx_slot(uint32_t history)
-{
-    return history >> (32 - GX_PREDICTOR_BITS);
-}
+static inline uint32_t gx_slot(uint32_t history) { return history >> (32 - GX_PREDICTOR_BITS); }
 
 static inline uint32_t gx_step(uint32_t history, uint32_t id)
 {

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define GX_EXPORT __attribute__((visibility("default")))
-#define GX_WEAK __attribute__((weak))
+#define GX_WEAK   __attribute__((weak))
 
 typedef uint64_t qemu_plugin_id_t;
 
@@ -48,7 +48,7 @@ typedef void (*gx_tb_trans_cb)(struct qemu_plugin_tb *tb, void *userdata);
 typedef void (*gx_atexit_cb)(void *userdata);
 typedef void (*gx_discon_cb)(unsigned int vcpu_index, int type, uint64_t from_pc, uint64_t to_pc, void *userdata);
 #define GX_ID_ARG
-#define GX_UDATA_ARG , void *userdata
+#define GX_UDATA_ARG  , void *userdata
 #define GX_UDATA_PASS , NULL
 #else
 typedef void (*gx_vcpu_cb)(qemu_plugin_id_t id, unsigned int vcpu_index);

@@ -25,6 +25,9 @@ static GxEntry empty_table[GX_PREDICTOR_ENTRIES];
 
 #define HOLD_SECONDS 60
 
+/* Blocks were translated that got no id. They carry no callback: that cannot be mended. */
+static bool blocks_missed;
+
 uint64_t recorder_now_ns(void)
 {
     struct timespec ts;
@@ -455,6 +458,7 @@ void recorder_fail(uint32_t reason, const char *message)
 void recorder_table_full(void)
 {
     pthread_mutex_lock(&recorder.lock);
+    blocks_missed = true;
     recorder_fail(blocktable_is_full() ? GX_GAP_TABLE : GX_GAP_WRITE, blocktable_error());
     pthread_mutex_unlock(&recorder.lock);
 }
@@ -535,7 +539,8 @@ bool recorder_vcpu_init(unsigned index, VcpuElem *elem, uint64_t *cut)
     v = recorder.vcpus[index];
     if (!v) {
         v = calloc(1, sizeof(*v));
-        base = (uint8_t *)recorder.live + GX_LIVE_HEADER_SIZE + (size_t)index * recorder.n_buffers * RECORDER_BUFFER_SIZE;
+        base =
+            (uint8_t *)recorder.live + GX_LIVE_HEADER_SIZE + (size_t)index * recorder.n_buffers * RECORDER_BUFFER_SIZE;
         if (!v || !(v->table = malloc(GX_PREDICTOR_SIZE))) {
             free(v);
             pthread_mutex_unlock(&recorder.lock);
@@ -577,7 +582,8 @@ bool recorder_start(const char *text, bool *already, unsigned *n_vcpus, char *me
     *already = recorder.state == RECORDER_RECORDING;
     *n_vcpus = 0;
     if (recorder.state == RECORDER_FAILED) {
-        snprintf(message, message_size, "%s; use clear to begin anew", recorder.message);
+        snprintf(message, message_size, "%.150s; %s", recorder.message,
+                 blocks_missed ? "start QEMU again" : "use clear to begin anew");
     } else if (recorder.state == RECORDER_FINISHED || recorder.state == RECORDER_LIMIT) {
         snprintf(message, message_size, "the recording is finished");
     } else {
@@ -662,6 +668,12 @@ bool recorder_clear(char *message, size_t message_size)
         pthread_mutex_unlock(&recorder.lock);
         return false;
     }
+    if (blocks_missed) {
+        snprintf(message, message_size, "%.150s; blocks were missed: only a new QEMU can record again",
+                 recorder.message);
+        pthread_mutex_unlock(&recorder.lock);
+        return false;
+    }
     stop_locked();
     drain();
     for (unsigned i = 0; i < recorder.max_vcpus; i++) {
@@ -676,10 +688,8 @@ bool recorder_clear(char *message, size_t message_size)
     }
     recorder.live->generation++;
     recorder.n_gaps = recorder.n_chunks = 0;
-    if (!blocktable_is_full()) { /* blocks without an id carry no callback: that cannot be mended */
-        recorder.state = RECORDER_STOPPED;
-        recorder.message[0] = '\0';
-    }
+    recorder.state = RECORDER_STOPPED;
+    recorder.message[0] = '\0';
     ok = worker_write_head();
     if (!ok) {
         snprintf(message, message_size, "%s", recorder.message);

@@ -21,9 +21,9 @@
 
 #define RECORDER_BUFFERS_MAX 4
 #define RECORDER_TOKENS_SIZE (1u << 20)
-#define RECORDER_SLACK 8192u /* room that encoders leave for a controller's events */
+#define RECORDER_SLACK       8192u /* room that encoders leave for a controller's events */
 #define RECORDER_BUFFER_SIZE (GX_BUFFER_HEADER_SIZE + RECORDER_TOKENS_SIZE + 2 * RECORDER_SLACK)
-#define RECORDER_TEXT_MAX 2048
+#define RECORDER_TEXT_MAX    2048
 
 typedef struct Vcpu Vcpu;
 
@@ -38,7 +38,7 @@ typedef struct VcpuElem {
 } VcpuElem;
 
 enum {
-    ATTENTION_FIRST = 1,   /* no block since start: what `cut` says belongs to a block that was not recorded */
+    ATTENTION_FIRST = 1, /* no block since start: what `cut` says belongs to a block that was not recorded */
     ATTENTION_STOP = 2,
     ATTENTION_MARK = 4,
     ATTENTION_SYNC = 8,
@@ -62,13 +62,7 @@ struct Vcpu {
     uint64_t n_blocks;
 };
 
-typedef enum {
-    RECORDER_STOPPED,
-    RECORDER_RECORDING,
-    RECORDER_FAILED,
-    RECORDER_LIMIT,
-    RECORDER_FINISHED
-} RecorderState;
+typedef enum { RECORDER_STOPPED, RECORDER_RECORDING, RECORDER_FAILED, RECORDER_LIMIT, RECORDER_FINISHED } RecorderState;
 
 typedef struct RecorderStatus {
     RecorderState state;

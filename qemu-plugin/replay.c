@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-#define PERIOD_MAX 4096   /* blocks of a loop that is counted by multiplication */
-#define PERIOD_RUN 65536  /* runs below this are not worth the search */
+#define PERIOD_MAX 4096  /* blocks of a loop that is counted by multiplication */
+#define PERIOD_RUN 65536 /* runs below this are not worth the search */
 
 static void fail(GxReplay *r, const char *error, uint64_t offset)
 {
@@ -285,8 +285,8 @@ static bool take_event(GxReplay *r, GxVcpu *v, const GxToken *t)
  * Give a chunk, or more of it, to the replay; goes at most `budget` blocks (about) far. Result: 0 all of it is done,
  * 1 call again, -1 damaged (gx_replay_error).
  */
-int gx_replay_feed(GxReplay *r, uint32_t vcpu, uint64_t seq, const uint8_t *raw, uint64_t length,
-                             uint64_t run, uint64_t budget)
+int gx_replay_feed(GxReplay *r, uint32_t vcpu, uint64_t seq, const uint8_t *raw, uint64_t length, uint64_t run,
+                   uint64_t budget)
 {
     GxVcpu *v = vcpu < GX_VCPUS_MAX ? r->vcpus[vcpu] : NULL;
     GxDecoder *d;

@@ -29,26 +29,20 @@ enum {
 };
 
 /* Twin: BlockFlag in gdbext/replay/classify.py. */
-enum {
-    GX_FLAG_CONDITIONAL = 1,
-    GX_FLAG_MEMORY = 2,
-    GX_FLAG_REPEAT = 4,
-    GX_FLAG_MAY_EXC_RETURN = 8,
-    GX_FLAG_WAIT = 16
-};
+enum { GX_FLAG_CONDITIONAL = 1, GX_FLAG_MEMORY = 2, GX_FLAG_REPEAT = 4, GX_FLAG_MAY_EXC_RETURN = 8, GX_FLAG_WAIT = 16 };
 
 /* What is known of a block; by id, 0 unused. */
 typedef struct GxBlocks {
     uint32_t count;
     uint32_t capacity;
     uint64_t *address;
-    uint64_t *end;         /* address after the last instruction */
-    uint64_t *last;        /* address of the last instruction */
-    uint64_t *target;      /* static branch target, 0: none */
+    uint64_t *end;    /* address after the last instruction */
+    uint64_t *last;   /* address of the last instruction */
+    uint64_t *target; /* static branch target, 0: none */
     uint16_t *n_insns;
     uint8_t *end_kind;
     uint8_t *flags;
-    uint64_t *sizes_at;    /* where its instruction sizes begin in `sizes` */
+    uint64_t *sizes_at; /* where its instruction sizes begin in `sizes` */
     uint8_t *sizes;
     uint64_t sizes_used;
     uint64_t sizes_capacity;
@@ -107,12 +101,12 @@ typedef struct GxCut {
 } GxCut;
 
 typedef struct GxStats {
-    uint64_t traps;             /* entries */
+    uint64_t traps; /* entries */
     uint64_t trap_returns;
     uint64_t tail_chains;
-    uint64_t task_switches;     /* a trap returned to a context that was suspended earlier */
-    uint64_t context_starts;    /* a trap returned to where nothing was suspended */
-    uint64_t ambiguous;         /* several suspended contexts fitted */
+    uint64_t task_switches;  /* a trap returned to a context that was suspended earlier */
+    uint64_t context_starts; /* a trap returned to where nothing was suspended */
+    uint64_t ambiguous;      /* several suspended contexts fitted */
     uint64_t resets;
     uint64_t unmatched_returns; /* returns in a handler that fit no call */
     uint64_t abandoned;         /* traps that never returned, given up by a later return or reset */
@@ -121,10 +115,10 @@ typedef struct GxStats {
     uint64_t resumes;           /* blocks left in the middle that went on after (MMIO) */
     uint64_t gaps;
     uint64_t gap_blocks;
-    uint64_t starts;            /* first blocks after start */
+    uint64_t starts; /* first blocks after start */
     uint64_t max_nesting;
     uint64_t dropped_contexts;
-    uint64_t late;              /* edges counted before their end was known as a handler */
+    uint64_t late; /* edges counted before their end was known as a handler */
 } GxStats;
 
 typedef struct GxContext {
@@ -134,14 +128,14 @@ typedef struct GxContext {
 
 typedef struct GxFrame {
     GxContext interrupted;
-    uint32_t entry;     /* first block of the handler */
-    uint32_t base;      /* calls on the shadow stack before it */
-    uint32_t trap;      /* index into the traps table */
-    bool maybe_call;    /* entered by an indirect branch: may prove to be a call */
+    uint32_t entry;  /* first block of the handler */
+    uint32_t base;   /* calls on the shadow stack before it */
+    uint32_t trap;   /* index into the traps table */
+    bool maybe_call; /* entered by an indirect branch: may prove to be a call */
 } GxFrame;
 
-#define GX_FRAMES_MAX 64
-#define GX_CALLS_MAX 4096
+#define GX_FRAMES_MAX    64
+#define GX_CALLS_MAX     4096
 #define GX_SUSPENDED_MAX 256
 
 /* Trap stack of one vCPU. */
@@ -156,12 +150,12 @@ typedef struct GxEngine {
 
 typedef struct GxVcpu {
     GxDecoder *decoder;
-    uint64_t next_seq;  /* of the chunk to begin next */
-    bool open;          /* a chunk has been begun and not ended */
-    uint32_t prev;      /* last block, 0: none since start, gap or reset */
-    uint32_t cut;       /* it was left after this many instructions, 0: whole */
+    uint64_t next_seq;    /* of the chunk to begin next */
+    bool open;            /* a chunk has been begun and not ended */
+    uint32_t prev;        /* last block, 0: none since start, gap or reset */
+    uint32_t cut;         /* it was left after this many instructions, 0: whole */
     uint32_t provisional; /* as `cut`, as far as a live recording knows now */
-    bool trap_event;    /* a TRAP event stands before the next block */
+    bool trap_event;      /* a TRAP event stands before the next block */
     uint64_t n_insns;
     uint64_t n_blocks;
     GxEngine engine;
@@ -182,9 +176,9 @@ typedef struct GxReplay {
     uint32_t n_cuts, cuts_capacity;
     GxTrap *traps;
     uint32_t n_traps, traps_capacity;
-    GxAddressSet vectors;  /* handler entries: from the vector table, and learned */
+    GxAddressSet vectors; /* handler entries: from the vector table, and learned */
     GxAddressSet resets;
-    bool has_events;       /* QEMU reported traps (discontinuity callback) */
+    bool has_events; /* QEMU reported traps (discontinuity callback) */
     bool m_profile;
     GxStats stats;
     GxVcpu *vcpus[GX_VCPUS_MAX];

@@ -21,7 +21,7 @@
 #include "decoder.h"
 #include "recorder.h"
 
-#define TICK_MS 10
+#define TICK_MS   10
 #define RUN_FLUSH (1ull << (GX_WORD_RUN_BITS - 2))
 
 static struct {
@@ -230,8 +230,7 @@ static void write_buffer(Vcpu *v, GxBuffer *b)
     } else {
         char message[160];
 
-        snprintf(message, sizeof(message), "cannot write the recording: %s; what ran until now is kept",
-                 strerror(err));
+        snprintf(message, sizeof(message), "cannot write the recording: %s; what ran until now is kept", strerror(err));
         recorder_fail(GX_GAP_WRITE, message);
     }
     if (!good) {
