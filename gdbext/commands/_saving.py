@@ -27,6 +27,8 @@ class Saved:
     n_insns: int
     n_blocks: int
     size_bytes: int
+    finished: bool
+    """The recorder had written all it was to write: it did not fail, and was not killed."""
 
 
 def save(source: Path, output: Path, elf: Path | None = None) -> Saved:
@@ -41,12 +43,13 @@ def save(source: Path, output: Path, elf: Path | None = None) -> Saved:
     """
     with Recording.open(source) as recording:
         write_recording(recording, output, recording_meta(source, recording.meta, elf))
+        was_finished = recording.end is not None
     n_insns, n_blocks = recorded_totals(output)
     try:
         size_bytes = output.stat().st_size
     except OSError as error:
         raise TargetError(f"{output}: is gone again: {error.strerror}") from error
-    return Saved(output, n_insns, n_blocks, size_bytes)
+    return Saved(output, n_insns, n_blocks, size_bytes, was_finished)
 
 
 def recorded_totals(source: Path) -> tuple[int, int]:

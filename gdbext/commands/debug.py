@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import gdbext
+from gdbext.commands._leftovers import tell_leftovers
 from gdbext.commands._options import BOARD, ELF_FILE, QEMU_ARGS
 from gdbext.commands.registry import Argument, command
 from gdbext.errors import TargetError
@@ -56,6 +57,7 @@ def debug(context: Context, options: argparse.Namespace) -> int:
     """Run GDB in the foreground until it ends; its exit status."""
     board = load_board(options.board)
     gdb = find_gdb()
+    tell_leftovers()
     gdb_args = [word for words in options.gdb_args for word in words]
     with (
         _terminal_signals_are_gdbs(),

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gdbext import nativelib
+from gdbext.commands._leftovers import tell_leftovers
 from gdbext.commands._options import BOARD, ELF_FILE, QEMU_ARGS, count, seconds
 from gdbext.commands._saving import save
 from gdbext.commands.registry import Argument, command
@@ -77,6 +78,7 @@ def record(context: Context, options: argparse.Namespace) -> int:
     nativelib.library()
     board = load_board(options.board)
     _check_output(output)
+    tell_leftovers()
     # Beside the output: a recording may be larger than the runtime directory's file system.
     data = output.parent / f".{output.name}.{secrets.token_hex(3)}.live"
     with (
@@ -169,8 +171,11 @@ def _keep(emulator: Emulator, output: Path, outcome: _Outcome, *, quiet: bool) -
         _say(
             f"{output}: {amount(saved.n_insns)} instructions, {bytes_amount(saved.size_bytes)}{why}"
         )
-    if outcome.trouble:
-        _say(f"{output}: the recording is incomplete: {outcome.trouble}")
+    if outcome.trouble or (qemu_status >= 0 and not saved.finished):
+        # QEMU may have ended before anybody asked; its stderr has said why.
+        trouble = outcome.trouble or "the recorder stopped before the end"
+        _say(f"{output}: the recording is incomplete: {trouble}")
+        return EXIT_FAILURE
     if outcome.status is not None:
         return outcome.status
     if qemu_status < 0:

@@ -22,7 +22,7 @@ from gdbext.target.runtime import runtime_root
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["ControlClient", "Hello", "LiveSession", "Started", "Status", "discover"]
+__all__ = ["ControlClient", "Hello", "LiveSession", "Started", "Status", "discover", "is_listening"]
 
 PROTOCOL: Final = 1
 MAX_REQUEST_BYTES: Final = 4096
@@ -290,7 +290,7 @@ def discover(root: Path | None = None, timeout_s: float = 2.0) -> list[LiveSessi
             # Held by another client, or dead: the shared mapping says whose it is.
             hello = None
         pid = hello.pid if hello else _pid_of_live_mapping(directory / "live")
-        if pid is not None and (hello or (_accepts(path) and _is_alive(pid))):
+        if pid is not None and (hello or (is_listening(path) and _is_alive(pid))):
             found.append(LiveSession(directory, pid, hello))
     return found
 
@@ -374,7 +374,8 @@ def _pid_of_live_mapping(path: Path) -> int | None:
     return int(struct.unpack_from("<I", header, 32)[0])
 
 
-def _accepts(path: Path) -> bool:
+def is_listening(path: Path) -> bool:
+    """Whether a process accepts connections on this Unix socket."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(1.0)
         try:
