@@ -1,6 +1,6 @@
 /*
- * The trap stack: tells what the program did from what interrupted it. The rules, with their numbers, are in
- * docs/reconstruction.md.
+ * The reconstruction engine: tells what the program did from what interrupted it, and one task from another. The rules,
+ * with their numbers, are in docs/reconstruction.md.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,202 +8,165 @@
 
 #include "replay.h"
 
-/* --- sets of addresses ------------------------------------------------------------------------------------------------ */
+/* --- where instructions go --------------------------------------------------------------------------------------------- */
 
-static uint32_t slot_of(const GxAddressSet *s, uint64_t address)
+GxStack *gx_engine_stack(GxEngine *e)
 {
-    uint32_t i = (uint32_t)((address * 0x9E3779B97F4A7C15ull) >> 32) & (s->size - 1);
-
-    while (s->slots[i] && s->slots[i] != address + 1) {
-        i = (i + 1) & (s->size - 1);
-    }
-    return i;
+    return e->n_levels ? &e->levels[e->n_levels - 1].stack : &e->tasks[e->task].stack;
 }
 
-bool gx_set_has(const GxAddressSet *s, uint64_t address) { return s->size && s->slots[slot_of(s, address)]; }
-
-bool gx_set_add(GxAddressSet *s, uint64_t address)
+void gx_engine_charge(GxReplay *r, GxVcpu *v)
 {
-    if (s->count * 2 >= s->size) {
-        GxAddressSet bigger = {.size = s->size ? s->size * 2 : 64, .count = s->count};
+    GxEngine *e = &v->engine;
+    const uint64_t insns = v->n_insns - e->charged;
+    const GxStack *s = gx_engine_stack(e);
 
-        if (!(bigger.slots = calloc(bigger.size, sizeof(*bigger.slots)))) {
-            return false;
-        }
-        for (uint32_t i = 0; i < s->size; i++) {
-            if (s->slots[i]) {
-                bigger.slots[slot_of(&bigger, s->slots[i] - 1)] = s->slots[i];
-            }
-        }
-        free(s->slots);
-        *s = bigger;
-    }
-    if (!gx_set_has(s, address)) {
-        s->slots[slot_of(s, address)] = address + 1;
-        s->count++;
-    }
-    return true;
-}
-
-/* --- what may follow a block ------------------------------------------------------------------------------------------ */
-
-static bool is_indirect(const GxBlocks *b, uint32_t id)
-{
-    switch (b->end_kind[id]) {
-    case GX_END_CALL_INDIRECT:
-    case GX_END_JUMP_INDIRECT:
-    case GX_END_RETURN:
-    case GX_END_UNKNOWN:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* Exactly: one of the addresses that its bytes name. */
-static bool follows_exactly(const GxBlocks *b, uint32_t from, uint64_t address)
-{
-    const uint8_t kind = b->end_kind[from];
-
-    if (address == b->end[from] && (kind == GX_END_FALL || kind == GX_END_COND || kind == GX_END_TRAP_CALL ||
-                                    b->flags[from] & GX_FLAG_CONDITIONAL)) {
-        return true;
-    }
-    if (address == b->target[from] && (kind == GX_END_JUMP || kind == GX_END_COND || kind == GX_END_CALL)) {
-        return true;
-    }
-    /* REP goes round; QEMU begins a memory access again (watchpoint, code that changes itself). */
-    return address == b->last[from] && (b->flags[from] & (GX_FLAG_REPEAT | GX_FLAG_MEMORY));
-}
-
-bool gx_may_follow(const GxBlocks *b, uint32_t from, uint64_t address)
-{
-    return is_indirect(b, from) || follows_exactly(b, from, address);
-}
-
-uint32_t gx_edge_flags(GxReplay *r, uint32_t from, uint32_t to)
-{
-    const GxBlocks *b = &r->blocks;
-    const uint8_t kind = b->end_kind[from];
-    const uint64_t address = b->address[to];
-    uint32_t flags = 0;
-
-    if (follows_exactly(b, from, address)) {
-        if (address == b->last[from] && address != b->end[from] && (b->flags[from] & GX_FLAG_MEMORY) &&
-            !(b->flags[from] & GX_FLAG_REPEAT)) {
-            flags |= GX_EDGE_RESTART;
-        }
-        if (kind == GX_END_CALL && address != b->end[from]) {
-            flags |= GX_EDGE_CONTROL;
-        }
-        return flags;
-    }
-    if (!is_indirect(b, from)) {
-        return GX_EDGE_SPECIAL;
-    }
-    if (!r->has_events && gx_set_has(&r->vectors, address)) {
-        return GX_EDGE_SPECIAL;
-    }
-    if (kind == GX_END_CALL_INDIRECT || kind == GX_END_RETURN || (b->flags[from] & GX_FLAG_MAY_EXC_RETURN)) {
-        flags |= GX_EDGE_CONTROL;
-    }
-    return flags;
-}
-
-static uint64_t insn_address(const GxBlocks *b, uint32_t id, uint32_t index)
-{
-    const uint8_t *sizes = b->sizes + b->sizes_at[id];
-    uint64_t address = b->address[id];
-
-    for (uint32_t i = 0; i < index && i < b->n_insns[id]; i++) {
-        address += sizes[i];
-    }
-    return address;
-}
-
-/* --- interrupted contexts --------------------------------------------------------------------------------------------- */
-
-typedef enum { FIT_NONE, FIT_POSSIBLE, FIT_EXACT } Fit;
-
-/* Could the context go on at this address? Rule T4. */
-static Fit fits(const GxBlocks *b, const GxContext *c, uint64_t address)
-{
-    if (!c->from) {
-        return FIT_NONE;
-    }
-    if (c->begun) {
-        return address == insn_address(b, c->from, c->begun) || address == insn_address(b, c->from, c->begun - 1)
-                   ? FIT_EXACT
-                   : FIT_NONE;
-    }
-    if (follows_exactly(b, c->from, address) || (address == b->last[c->from] && !is_indirect(b, c->from))) {
-        return FIT_EXACT;
-    }
-    return is_indirect(b, c->from) ? FIT_POSSIBLE : FIT_NONE;
-}
-
-static void suspend(GxReplay *r, GxEngine *e, GxContext c)
-{
-    if (!c.from) {
+    e->charged = v->n_insns;
+    if (!s->n) {
         return;
     }
-    if (e->n_suspended == GX_SUSPENDED_MAX) {
-        r->stats.dropped_contexts++;
-        for (uint32_t i = 1; i < e->n_suspended; i++) {
-            e->suspended[i - 1] = e->suspended[i];
-        }
-        e->n_suspended--;
+    r->tree.nodes[s->frames[s->n - 1].node].self += insns;
+    if (e->n_levels) {
+        e->levels[e->n_levels - 1].self += insns;
+        r->handlers[e->levels[e->n_levels - 1].handler].self += insns;
+    } else {
+        e->tasks[e->task].self += insns;
     }
-    e->suspended[e->n_suspended++] = c;
 }
 
-/* The newest suspended context that fits best; -1: none. */
-static int find_suspended(GxReplay *r, const GxEngine *e, uint64_t address, Fit at_least)
+bool gx_engine_init(GxEngine *e)
 {
-    int found = -1;
-    Fit best = at_least - 1;
+    e->tasks = calloc(1, sizeof(*e->tasks));
+    e->n_tasks = e->tasks ? 1 : 0;
+    return e->tasks != NULL;
+}
+
+void gx_engine_free(GxEngine *e)
+{
+    for (uint32_t i = 0; i < e->n_tasks; i++) {
+        gx_stack_free(&e->tasks[i].stack);
+    }
+    for (uint32_t i = 0; i < GX_LEVELS_MAX; i++) {
+        gx_stack_free(&e->levels[i].stack);
+    }
+    free(e->tasks);
+}
+
+/* --- tasks --------------------------------------------------------------------------------------------------------------- */
+
+static void suspend(GxEngine *e, GxContext place)
+{
+    GxTask *t = &e->tasks[e->task];
+
+    t->place = place;
+    t->suspended = true;
+    t->suspended_at = ++e->order;
+    if (t->self - t->run_start > t->longest_run) {
+        t->longest_run = t->self - t->run_start;
+    }
+}
+
+static void switch_to(GxReplay *r, GxEngine *e, uint32_t task)
+{
+    GxTask *t = &e->tasks[task];
+
+    e->task = task;
+    t->suspended = false;
+    t->place = (GxContext){.from = 0};
+    t->switches_in++;
+    t->run_start = t->self;
+    r->stats.task_switches++;
+}
+
+/* A task begins at block id; the one that ran is suspended already. */
+static void begin_task(GxReplay *r, GxEngine *e, uint32_t id)
+{
+    GxTask *tasks;
+
+    if (e->n_tasks == GX_TASKS_MAX) { /* the one that sleeps longest is given up */
+        uint32_t oldest = 0;
+
+        for (uint32_t i = 1; i < e->n_tasks; i++) {
+            oldest = e->tasks[i].suspended_at < e->tasks[oldest].suspended_at ? i : oldest;
+        }
+        r->stats.dropped_contexts++;
+        e->task = oldest;
+    } else {
+        if (!(tasks = realloc(e->tasks, (e->n_tasks + 1) * sizeof(*tasks)))) {
+            r->error = "no memory for the table of tasks";
+            return;
+        }
+        e->tasks = tasks;
+        e->task = e->n_tasks++;
+        e->tasks[e->task] = (GxTask){.entry_fn = r->blocks.fn_first[id]};
+    }
+    e->tasks[e->task].suspended = false;
+    e->tasks[e->task].switches_in++;
+    e->tasks[e->task].run_start = e->tasks[e->task].self;
+    gx_stack_begin(r, &e->tasks[e->task].stack, id, GX_NODE_TASK);
+    r->stats.context_starts++;
+}
+
+/* The newest suspended task that fits best; -1: none. */
+static int find_suspended(GxReplay *r, const GxEngine *e, uint64_t address, GxFit at_least)
+{
+    GxFit best = at_least - 1;
     bool twice = false;
+    int found = -1;
 
-    for (int i = (int)e->n_suspended - 1; i >= 0; i--) {
-        const Fit fit = fits(&r->blocks, &e->suspended[i], address);
+    for (uint32_t i = 0; i < e->n_tasks; i++) {
+        const GxTask *t = &e->tasks[i];
+        const GxFit fit = t->suspended ? gx_fits(&r->blocks, &t->place, address) : GX_FIT_NONE;
 
-        if (fit > best) {
-            best = fit;
-            found = i;
-            twice = false;
-        } else if (fit == best && found >= 0 && fit >= at_least &&
-                   (e->suspended[i].from != e->suspended[found].from ||
-                    e->suspended[i].begun != e->suspended[found].begun)) {
+        if (fit < at_least) {
+            continue;
+        }
+        if (fit == best) {
             twice = true;
+        }
+        if (fit > best || (fit == best && t->suspended_at > e->tasks[found].suspended_at)) {
+            twice = fit > best ? false : twice;
+            best = fit;
+            found = (int)i;
         }
     }
     r->stats.ambiguous += twice;
     return found;
 }
 
-static void remove_suspended(GxEngine *e, int at)
+bool gx_engine_switch(GxReplay *r, GxVcpu *v, uint32_t id, bool to_entry)
 {
-    for (uint32_t i = (uint32_t)at + 1; i < e->n_suspended; i++) {
-        e->suspended[i - 1] = e->suspended[i];
+    GxEngine *e = &v->engine;
+    const GxStack *s = gx_engine_stack(e);
+    const bool switched = s->frames[s->n - 1].switched;
+    int found = -1, at = -1;
+
+    if (e->n_levels) {
+        return false;
     }
-    e->n_suspended--;
+    for (uint32_t i = 0; i < e->n_tasks; i++) {
+        const int frame = e->tasks[i].suspended ? gx_stack_find_return(&e->tasks[i].stack, r->blocks.address[id]) : -1;
+
+        if (frame > 0 && (found < 0 || e->tasks[i].suspended_at > e->tasks[found].suspended_at)) {
+            found = (int)i;
+            at = frame;
+        }
+    }
+    if (found < 0 && !(to_entry && switched)) {
+        return false;
+    }
+    suspend(e, (GxContext){.from = 0});
+    if (found < 0) {
+        begin_task(r, e, id);
+        return true;
+    }
+    r->stats.late_switches += !switched;
+    switch_to(r, e, (uint32_t)found);
+    e->tasks[found].stack.n = (uint32_t)at;
+    return true;
 }
 
-/* The program goes on in context c at block id: the edge that the trap had hidden. */
-static void resume(GxReplay *r, const GxContext *c, uint32_t id)
-{
-    uint32_t edge;
-
-    if (c->begun || r->blocks.address[id] == r->blocks.last[c->from]) {
-        r->continued[id]++; /* inside a block: no edge */
-        return;
-    }
-    if ((edge = gx_edges_find(r, c->from, id))) {
-        r->edges.edges[edge].recovered++;
-    }
-}
-
-/* --- entry and return ------------------------------------------------------------------------------------------------- */
+/* --- entry --------------------------------------------------------------------------------------------------------------- */
 
 static uint32_t trap_index(GxReplay *r, uint32_t from, uint32_t begun, uint32_t to, uint32_t source)
 {
@@ -252,125 +215,181 @@ static void learn_vector(GxReplay *r, uint64_t address)
     }
 }
 
-static void enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, uint32_t base, bool tail_chained,
-                  bool maybe_call)
+static unsigned trap_kind(const GxReplay *r, const GxVcpu *v, GxContext interrupted, uint64_t address)
+{
+    if (gx_set_has(&r->interrupts, address)) {
+        return GX_NODE_INTERRUPT;
+    }
+    if (gx_set_has(&r->exceptions, address)) {
+        return GX_NODE_EXCEPTION;
+    }
+    if (v->trap_event) {
+        return v->trap_event == 1 ? GX_NODE_INTERRUPT : GX_NODE_EXCEPTION;
+    }
+    return interrupted.begun || r->blocks.end_kind[interrupted.from] == GX_END_TRAP_CALL ? GX_NODE_EXCEPTION
+                                                                                          : GX_NODE_INTERRUPT;
+}
+
+static void enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, bool tail_chained, bool maybe_call)
 {
     GxEngine *e = &v->engine;
+    const uint64_t address = r->blocks.address[id];
     const uint32_t source = v->trap_event ? GX_TRAP_SOURCE_EVENT : GX_TRAP_SOURCE_INFERRED;
     const uint32_t trap = trap_index(r, interrupted.from, interrupted.begun, id, source);
+    GxHandler *h = gx_handler(r, address);
+    GxLevel *level;
 
     if (r->error) {
         return;
     }
-    if (e->n_frames == GX_FRAMES_MAX) { /* handlers that never return: the oldest is given up */
+    if (e->n_levels == GX_LEVELS_MAX) { /* handlers that never return: the oldest is given up */
+        const GxStack stack = e->levels[0].stack;
+        const GxContext task_place = e->levels[0].interrupted;
+
         r->stats.abandoned++;
-        for (uint32_t i = 1; i < e->n_frames; i++) {
-            e->frames[i - 1] = e->frames[i];
-        }
-        e->n_frames--;
+        memmove(e->levels, e->levels + 1, (GX_LEVELS_MAX - 1) * sizeof(*e->levels));
+        e->levels[0].interrupted = task_place;
+        e->levels[GX_LEVELS_MAX - 1].stack = stack;
+        e->n_levels--;
     }
+    level = &e->levels[e->n_levels++];
+    level->interrupted = interrupted;
+    level->entry = id;
+    level->trap = trap;
+    level->handler = (uint32_t)(h - r->handlers);
+    level->maybe_call = maybe_call;
+    level->self = 0;
+    gx_stack_begin(r, &level->stack, id, trap_kind(r, v, interrupted, address));
     r->traps[trap].count++;
     r->traps[trap].tail_chained += tail_chained;
     r->stats.traps++;
     r->stats.tail_chains += tail_chained;
-    e->frames[e->n_frames++] =
-        (GxFrame){.interrupted = interrupted, .entry = id, .base = base, .trap = trap, .maybe_call = maybe_call};
-    r->stats.max_nesting = e->n_frames > r->stats.max_nesting ? e->n_frames : r->stats.max_nesting;
-    learn_vector(r, r->blocks.address[id]);
+    r->stats.max_nesting = e->n_levels > r->stats.max_nesting ? e->n_levels : r->stats.max_nesting;
+    h->count++;
+    h->tail_chained += tail_chained;
+    h->max_nesting = e->n_levels > h->max_nesting ? e->n_levels : h->max_nesting;
+    if (h->last_entry) {
+        gx_histogram_add(&h->period, v->n_insns + 1 - h->last_entry);
+    }
+    h->last_entry = v->n_insns + 1;
+    learn_vector(r, address);
+}
+
+/* --- return -------------------------------------------------------------------------------------------------------------- */
+
+/* The stack that was interrupted goes on at block id: the edge that the trap had hidden. */
+static void resume(GxReplay *r, GxVcpu *v, const GxContext *c, uint32_t id)
+{
+    uint32_t edge;
+
+    if (c->begun || r->blocks.address[id] == r->blocks.last[c->from]) {
+        r->continued[id]++; /* inside a block: no edge */
+        return;
+    }
+    if ((edge = gx_edges_find(r, c->from, id))) {
+        r->edges.edges[edge].recovered++;
+        gx_calls_edge(r, v, gx_engine_stack(&v->engine), c->from, id);
+    }
+}
+
+/* The open trap is over. */
+static GxContext close_level(GxReplay *r, GxEngine *e)
+{
+    const GxLevel *level = &e->levels[--e->n_levels];
+
+    gx_histogram_add(&r->handlers[level->handler].insns, level->self);
+    return level->interrupted;
 }
 
 /* A trap returned, and control is at block id. Rules R1 to R6. */
 static void leave(GxReplay *r, GxVcpu *v, uint32_t id)
 {
     GxEngine *e = &v->engine;
-    const uint64_t address = r->blocks.address[id];
-    GxFrame top = e->frames[--e->n_frames];
+    const GxBlocks *b = &r->blocks;
+    const uint64_t address = b->address[id];
+    GxContext c = close_level(r, e);
     int at;
 
     r->stats.trap_returns++;
-    e->n_calls = top.base;
     if (v->trap_event || (!r->has_events && gx_set_has(&r->vectors, address) &&
-                          fits(&r->blocks, &top.interrupted, address) != FIT_EXACT)) { /* R1: tail-chained */
-        enter(r, v, top.interrupted, id, top.base, true, false);
+                          gx_fits(b, &c, address) != GX_FIT_EXACT)) { /* R1: tail-chained */
+        enter(r, v, c, id, true, false);
         return;
     }
-    if (fits(&r->blocks, &top.interrupted, address) == FIT_EXACT) { /* R2 */
-        resume(r, &top.interrupted, id);
+    if (gx_fits(b, &c, address) == GX_FIT_EXACT) { /* R2 */
+        resume(r, v, &c, id);
         return;
     }
-    for (uint32_t i = e->n_frames; i > 0; i--) { /* R3: handlers above it are given up */
-        if (fits(&r->blocks, &e->frames[i - 1].interrupted, address) == FIT_EXACT) {
-            r->stats.abandoned += e->n_frames - i + 1;
-            resume(r, &e->frames[i - 1].interrupted, id);
-            e->n_frames = i - 1;
-            e->n_calls = e->frames[i - 1].base;
+    for (uint32_t i = e->n_levels; i > 0; i--) { /* R3: handlers above it are given up */
+        const GxContext older = e->levels[i - 1].interrupted;
+
+        if (gx_fits(b, &older, address) == GX_FIT_EXACT) {
+            r->stats.abandoned += e->n_levels - i + 1;
+            e->n_levels = i - 1;
+            resume(r, v, &older, id);
             return;
         }
     }
-    if ((at = find_suspended(r, e, address, FIT_EXACT)) < 0 && /* R4, R5 */
-        fits(&r->blocks, &top.interrupted, address) == FIT_POSSIBLE) {
-        resume(r, &top.interrupted, id);
+    if ((at = find_suspended(r, e, address, GX_FIT_EXACT)) < 0 && /* R4, R5 */
+        gx_fits(b, &c, address) == GX_FIT_POSSIBLE) {
+        resume(r, v, &c, id);
         return;
     }
     if (at < 0) {
-        at = find_suspended(r, e, address, FIT_POSSIBLE);
+        at = find_suspended(r, e, address, GX_FIT_POSSIBLE);
     }
+    if (e->n_levels) { /* the task itself was interrupted by the oldest */
+        r->stats.abandoned += e->n_levels;
+        c = e->levels[0].interrupted;
+        e->n_levels = 0;
+    }
+    suspend(e, c);
     if (at >= 0) {
-        const GxContext c = e->suspended[at];
-
-        remove_suspended(e, at);
-        resume(r, &c, id);
-        r->stats.task_switches++;
+        c = e->tasks[at].place;
+        switch_to(r, e, (uint32_t)at);
+        resume(r, v, &c, id);
     } else { /* R6 */
-        r->stats.context_starts++;
+        begin_task(r, e, id);
     }
-    suspend(r, e, top.interrupted);
 }
 
+/* What was open is not any more, and nothing is known of what runs. */
 void gx_engine_reset(GxReplay *r, GxVcpu *v)
 {
-    r->stats.abandoned += v->engine.n_frames;
-    v->engine.n_frames = 0;
-    v->engine.n_calls = 0;
-    v->engine.n_suspended = 0;
-}
+    GxEngine *e = &v->engine;
 
-/* --- one step --------------------------------------------------------------------------------------------------------- */
-
-static void push_call(GxReplay *r, GxEngine *e, uint64_t return_address)
-{
-    if (e->n_calls == GX_CALLS_MAX) { /* the outermost half is forgotten */
-        r->stats.unmatched_returns++;
-        for (uint32_t i = GX_CALLS_MAX / 2; i < GX_CALLS_MAX; i++) {
-            e->calls[i - GX_CALLS_MAX / 2] = e->calls[i];
-        }
-        e->n_calls /= 2;
+    gx_engine_charge(r, v);
+    e->n_levels = 0;
+    for (uint32_t i = 0; i < e->n_tasks; i++) {
+        e->tasks[i].suspended = false;
+        e->tasks[i].stack.n = 0;
     }
-    e->calls[e->n_calls++] = return_address;
+    e->task = 0;
 }
 
-/* A return inside a handler, to a call made there? Rule C2. */
-static bool pop_call(GxReplay *r, GxEngine *e, uint64_t address)
-{
-    const uint32_t base = e->frames[e->n_frames - 1].base;
+/* --- one step ------------------------------------------------------------------------------------------------------------- */
 
-    for (uint32_t i = e->n_calls; i > base; i--) {
-        if (e->calls[i - 1] == address) {
-            r->stats.unmatched_returns += e->n_calls - i;
-            e->n_calls = i - 1;
-            return true;
+/* The handler itself runs, or a function it went on to by tail calls; none that it called. */
+static bool at_base(const GxStack *s)
+{
+    for (uint32_t i = s->n; i > 1; i--) {
+        if (!s->frames[i - 1].tail) {
+            return false;
         }
     }
-    return false;
+    return true;
 }
 
-/* What seemed a trap was an indirect call of a handler: it returned to after the call. Rule C3. */
-static bool was_call(GxReplay *r, GxEngine *e, uint64_t address)
+/* What seemed a trap was an indirect call of a handler: it returned to after the call. Rule T6. */
+static bool was_call(GxReplay *r, GxVcpu *v, uint64_t address)
 {
-    GxFrame *top = &e->frames[e->n_frames - 1];
-    uint32_t edge;
+    GxEngine *e = &v->engine;
+    const GxLevel *top = &e->levels[e->n_levels - 1];
+    GxHandler *h = &r->handlers[top->handler];
+    GxStack *s;
+    uint32_t edge, node;
 
-    if (!top->maybe_call || e->n_calls != top->base || address != r->blocks.end[top->interrupted.from]) {
+    if (!top->maybe_call || !at_base(&top->stack) || address != r->blocks.end[top->interrupted.from]) {
         return false;
     }
     if ((edge = gx_edges_find(r, top->interrupted.from, top->entry))) {
@@ -378,48 +397,66 @@ static bool was_call(GxReplay *r, GxEngine *e, uint64_t address)
     }
     r->traps[top->trap].count--;
     r->stats.traps--;
-    e->n_frames--;
+    h->count--;
+    h->self -= top->self;
+    r->tree.nodes[top->stack.frames[0].node].calls--;
+    e->n_levels--;
+    s = gx_engine_stack(e);
+    node = gx_tree_child(&r->tree, s->frames[s->n - 1].node, r->blocks.fn_first[top->entry], GX_NODE_CALL);
+    r->tree.nodes[node].calls++;
     return true;
 }
 
-/* Calls and returns while in a handler. True: an edge of the program. */
-static bool in_handler(GxReplay *r, GxVcpu *v, uint32_t id)
+/* Does this return or jump leave the handler? (Cortex-M; the others have instructions for it.) */
+static bool leaves_handler(GxReplay *r, GxVcpu *v, uint32_t id)
 {
     const GxBlocks *b = &r->blocks;
     GxEngine *e = &v->engine;
-    const uint32_t prev = v->prev;
+    const GxLevel *top = &e->levels[e->n_levels - 1];
     const uint64_t address = b->address[id];
-    const GxFrame *top = &e->frames[e->n_frames - 1];
+    const uint8_t kind = b->end_kind[v->prev];
 
-    if ((b->flags[prev] & GX_FLAG_CONDITIONAL) && address == b->end[prev]) {
-        return true;
-    }
-    switch (b->end_kind[prev]) {
-    case GX_END_CALL:
-    case GX_END_CALL_INDIRECT:
-        push_call(r, e, b->end[prev]);
-        return true;
-    case GX_END_RETURN:
-        if (pop_call(r, e, address) || was_call(r, e, address)) {
-            return true;
-        }
-        if (!(b->flags[prev] & GX_FLAG_MAY_EXC_RETURN)) {
-            r->stats.unmatched_returns++;
-            return true;
-        }
-        leave(r, v, id);
+    if (!(b->flags[v->prev] & GX_FLAG_MAY_EXC_RETURN) ||
+        ((b->flags[v->prev] & GX_FLAG_CONDITIONAL) && address == b->end[v->prev])) {
         return false;
-    case GX_END_JUMP_INDIRECT: /* a jump through a pointer, unless it goes where something was interrupted */
-        if ((b->flags[prev] & GX_FLAG_MAY_EXC_RETURN) && e->n_calls == top->base &&
-            (v->trap_event || fits(b, &top->interrupted, address) == FIT_EXACT ||
-             find_suspended(r, e, address, FIT_EXACT) >= 0 || (!r->has_events && gx_set_has(&r->vectors, address)))) {
+    }
+    if (kind == GX_END_RETURN) {
+        return gx_stack_find_return(&top->stack, address) < 0;
+    }
+    /* A jump through a pointer, unless it goes where something was interrupted. */
+    return kind == GX_END_JUMP_INDIRECT && at_base(&top->stack) &&
+           (v->trap_event || gx_fits(b, &top->interrupted, address) == GX_FIT_EXACT ||
+            find_suspended(r, e, address, GX_FIT_EXACT) >= 0 ||
+            (!r->has_events && gx_set_has(&r->vectors, address)));
+}
+
+/* The program itself went on. */
+static bool follow(GxReplay *r, GxVcpu *v, uint32_t id)
+{
+    GxEngine *e = &v->engine;
+
+    if (e->n_levels) {
+        if (was_call(r, v, r->blocks.address[id])) {
+            return true;
+        }
+        if (leaves_handler(r, v, id)) {
             leave(r, v, id);
             return false;
         }
-        return true;
-    default:
-        return true;
     }
+    gx_calls_edge(r, v, gx_engine_stack(e), v->prev, id);
+    return true;
+}
+
+static void begin(GxReplay *r, GxVcpu *v, uint32_t id)
+{
+    GxEngine *e = &v->engine;
+
+    gx_engine_reset(r, v);
+    if (!e->tasks[0].switches_in++) {
+        e->tasks[0].entry_fn = r->blocks.fn_first[id];
+    }
+    gx_stack_begin(r, &e->tasks[0].stack, id, GX_NODE_TASK);
 }
 
 bool gx_engine_step(GxReplay *r, GxVcpu *v, uint32_t id)
@@ -429,48 +466,55 @@ bool gx_engine_step(GxReplay *r, GxVcpu *v, uint32_t id)
     const GxContext now = {.from = v->prev, .begun = v->cut};
     const uint64_t address = b->address[id];
     const bool trap_return = v->prev && !v->cut && b->end_kind[v->prev] == GX_END_TRAP_RETURN;
-    const bool exc_return = v->prev && !v->cut && e->n_frames && (b->flags[v->prev] & GX_FLAG_MAY_EXC_RETURN);
 
-    if (trap_return && e->n_frames) {
+    gx_engine_charge(r, v);
+    if (!v->prev) {
+        begin(r, v, id);
+        return false;
+    }
+    if (trap_return && e->n_levels) {
         leave(r, v, id);
         return false;
     }
     if (v->trap_event) { /* T1 */
-        if (exc_return && e->n_calls == e->frames[e->n_frames - 1].base) {
+        if (e->n_levels && !v->cut && (b->flags[v->prev] & GX_FLAG_MAY_EXC_RETURN) &&
+            at_base(&e->levels[e->n_levels - 1].stack)) {
             leave(r, v, id); /* the handler ended and another began */
         } else {
-            enter(r, v, now, id, e->n_calls, false, false);
+            enter(r, v, now, id, false, false);
         }
         return false;
     }
     if (v->cut) {
-        if (fits(b, &now, address) == FIT_EXACT) {
+        if (gx_fits(b, &now, address) == GX_FIT_EXACT) {
             r->continued[id]++; /* QEMU went on inside the block */
             return false;
         }
     } else if (gx_may_follow(b, v->prev, address)) {
-        if (!is_indirect(b, v->prev) || r->has_events || !gx_set_has(&r->vectors, address)) {
-            return e->n_frames ? in_handler(r, v, id) : true;
+        if (!gx_is_indirect(b, v->prev) || r->has_events || !gx_set_has(&r->vectors, address)) {
+            return follow(r, v, id);
         }
-        if (exc_return && b->end_kind[v->prev] != GX_END_CALL_INDIRECT && !pop_call(r, e, address) &&
-            e->n_calls == e->frames[e->n_frames - 1].base) {
+        if (e->n_levels && leaves_handler(r, v, id)) {
             leave(r, v, id); /* R1 */
             return false;
         }
     }
     if (gx_set_has(&r->resets, address)) { /* T5 */
-        gx_engine_reset(r, v);
+        r->stats.abandoned += e->n_levels;
         r->stats.resets++;
+        begin(r, v, id);
         return false;
     }
     if (trap_return) { /* no trap was open: the start of a program at a lower privilege */
-        r->stats.context_starts++;
+        suspend(e, (GxContext){.from = 0});
+        begin_task(r, e, id);
         return false;
     }
     if (r->has_events) {
         r->stats.unexplained++;
+        gx_stack_begin(r, gx_engine_stack(e), id, GX_NODE_TASK);
         return false;
     }
-    enter(r, v, now, id, e->n_calls, false, !v->cut && b->end_kind[v->prev] == GX_END_CALL_INDIRECT); /* T2, T3 */
+    enter(r, v, now, id, false, !v->cut && b->end_kind[v->prev] == GX_END_CALL_INDIRECT); /* T2, T3 */
     return false;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "decoder.h"
+#include "tree.h"
 
 #define GX_VCPUS_MAX 256
 
@@ -42,6 +43,9 @@ typedef struct GxBlocks {
     uint16_t *n_insns;
     uint8_t *end_kind;
     uint8_t *flags;
+    uint32_t *fn_first;    /* number of the function of its first instruction, 0: none */
+    uint32_t *fn_last;     /* and of its last */
+    uint8_t *is_entry;     /* its first instruction is that function's first */
     uint64_t *sizes_at; /* where its instruction sizes begin in `sizes` */
     uint8_t *sizes;
     uint64_t sizes_used;
@@ -50,7 +54,7 @@ typedef struct GxBlocks {
 
 /* Flags of an edge. */
 enum {
-    GX_EDGE_CONTROL = 1, /* a call or a return: the engine follows it while it is in a trap */
+    GX_EDGE_CONTROL = 1, /* into another function, or a call or return: the engine follows it */
     GX_EDGE_SPECIAL = 2, /* the engine decides each time: a trap, or a return from one */
     GX_EDGE_RESTART = 4  /* QEMU began the last instruction of `from` again */
 };
@@ -100,53 +104,7 @@ typedef struct GxCut {
     uint64_t count;
 } GxCut;
 
-typedef struct GxStats {
-    uint64_t traps; /* entries */
-    uint64_t trap_returns;
-    uint64_t tail_chains;
-    uint64_t task_switches;  /* a trap returned to a context that was suspended earlier */
-    uint64_t context_starts; /* a trap returned to where nothing was suspended */
-    uint64_t ambiguous;      /* several suspended contexts fitted */
-    uint64_t resets;
-    uint64_t unmatched_returns; /* returns in a handler that fit no call */
-    uint64_t abandoned;         /* traps that never returned, given up by a later return or reset */
-    uint64_t unexplained;       /* control moved where the block could not go, and no trap says so */
-    uint64_t restarts;          /* instructions that QEMU began twice; counted once */
-    uint64_t resumes;           /* blocks left in the middle that went on after (MMIO) */
-    uint64_t gaps;
-    uint64_t gap_blocks;
-    uint64_t starts; /* first blocks after start */
-    uint64_t max_nesting;
-    uint64_t dropped_contexts;
-    uint64_t late; /* edges counted before their end was known as a handler */
-} GxStats;
-
-typedef struct GxContext {
-    uint32_t from;  /* the block that was interrupted */
-    uint32_t begun; /* 0: it was complete */
-} GxContext;
-
-typedef struct GxFrame {
-    GxContext interrupted;
-    uint32_t entry;  /* first block of the handler */
-    uint32_t base;   /* calls on the shadow stack before it */
-    uint32_t trap;   /* index into the traps table */
-    bool maybe_call; /* entered by an indirect branch: may prove to be a call */
-} GxFrame;
-
-#define GX_FRAMES_MAX    64
-#define GX_CALLS_MAX     4096
-#define GX_SUSPENDED_MAX 256
-
-/* Trap stack of one vCPU. */
-typedef struct GxEngine {
-    GxFrame frames[GX_FRAMES_MAX];
-    uint32_t n_frames;
-    uint64_t calls[GX_CALLS_MAX]; /* return addresses, in traps only */
-    uint32_t n_calls;
-    GxContext suspended[GX_SUSPENDED_MAX];
-    uint32_t n_suspended;
-} GxEngine;
+#include "engine.h"
 
 typedef struct GxVcpu {
     GxDecoder *decoder;
@@ -180,7 +138,11 @@ typedef struct GxReplay {
     GxAddressSet resets;
     bool has_events; /* QEMU reported traps (discontinuity callback) */
     bool m_profile;
+    bool has_functions;    /* blocks have function numbers: build the tree */
     GxStats stats;
+    GxTree tree;
+    GxHandler *handlers;
+    uint32_t n_handlers, handlers_capacity;
     GxVcpu *vcpus[GX_VCPUS_MAX];
     const char *error;
     uint64_t error_offset;
@@ -194,25 +156,46 @@ void gx_edges_uncache(GxEdges *e, uint32_t from);
 void gx_edges_flush(GxEdges *e);
 void gx_edges_free(GxEdges *e);
 
-/* engine.c */
-/* Where block `from` may go by itself to `address`; begun: it was left after so many instructions. */
+/* flow.c */
+/* Where block `from` may go by itself to `address`. */
 bool gx_may_follow(const GxBlocks *b, uint32_t from, uint64_t address);
+bool gx_is_indirect(const GxBlocks *b, uint32_t id);
 uint32_t gx_edge_flags(GxReplay *r, uint32_t from, uint32_t to);
-/* The engine sees block `id` after v->prev. True: it is an edge of the program, to be counted as such. */
+typedef enum { GX_FIT_NONE, GX_FIT_POSSIBLE, GX_FIT_EXACT } GxFit;
+/* Could the context go on at this address? Rule T4. */
+GxFit gx_fits(const GxBlocks *b, const GxContext *c, uint64_t address);
+bool gx_set_add(GxAddressSet *s, uint64_t address);
+bool gx_set_has(const GxAddressSet *s, uint64_t address);
+
+/* calls.c */
+void gx_stack_begin(GxReplay *r, GxStack *s, uint32_t id, unsigned kind);
+void gx_stack_free(GxStack *s);
+/* The program went from block `from` to block `id` by itself. Rules C1 to C9. */
+void gx_calls_edge(GxReplay *r, GxVcpu *v, GxStack *s, uint32_t from, uint32_t id);
+/* A return to one of this stack's frames? Its index; -1: none. */
+int gx_stack_find_return(const GxStack *s, uint64_t address);
+
+/* engine.c */
+bool gx_engine_init(GxEngine *e);
+void gx_engine_free(GxEngine *e);
+/* The engine sees block `id` after v->prev (0: nothing is known). True: an edge of the program, to be counted as such. */
 bool gx_engine_step(GxReplay *r, GxVcpu *v, uint32_t id);
 void gx_engine_reset(GxReplay *r, GxVcpu *v);
-/* Edge flags that must reach the engine in its present state. */
-static inline uint32_t gx_engine_mask(const GxEngine *e)
-{
-    return e->n_frames ? GX_EDGE_CONTROL | GX_EDGE_SPECIAL : GX_EDGE_SPECIAL;
-}
+/* Instructions since the last call go to the current node, handler and task. */
+void gx_engine_charge(GxReplay *r, GxVcpu *v);
+GxStack *gx_engine_stack(GxEngine *e);
+/* A return that fits nothing in its stack: did it go to another task? Rules S3 to S5. True: done. */
+bool gx_engine_switch(GxReplay *r, GxVcpu *v, uint32_t id, bool to_entry);
+
+/* handlers.c */
+GxHandler *gx_handler(GxReplay *r, uint64_t address);
+void gx_histogram_add(GxHistogram *h, uint64_t value);
+void gx_histogram_free(GxHistogram *h);
+uint64_t gx_histogram_median(const GxHistogram *h);
 
 /* replay.c */
 GX_PUBLIC int gx_replay_feed(GxReplay *r, uint32_t vcpu, uint64_t seq, const uint8_t *raw, uint64_t length,
                              uint64_t run, uint64_t budget);
 void gx_step_slow(GxReplay *r, GxVcpu *v, uint32_t id);
-
-bool gx_set_add(GxAddressSet *s, uint64_t address);
-bool gx_set_has(const GxAddressSet *s, uint64_t address);
 
 #endif

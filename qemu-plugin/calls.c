@@ -1,0 +1,197 @@
+/*
+ * Stacks of activations: calls, returns, tail calls, unwinding. docs/reconstruction.md, rules C.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <stdlib.h>
+
+#include "replay.h"
+
+#define SEARCH_MAX 4096 /* frames that are looked through for a return or a function */
+
+static bool reserve(GxReplay *r, GxStack *s)
+{
+    const uint32_t capacity = s->capacity ? s->capacity * 2 : 64;
+    GxFrame *frames;
+
+    if (s->n < s->capacity) {
+        return true;
+    }
+    if (s->n == GX_STACK_MAX) { /* the outermost half is forgotten */
+        const uint32_t half = s->n / 2;
+
+        memmove(s->frames + 1, s->frames + half, (s->n - half) * sizeof(*s->frames));
+        s->n -= half - 1;
+        r->stats.dropped_frames += half - 1;
+        return true;
+    }
+    if (!(frames = realloc(s->frames, capacity * sizeof(*frames)))) {
+        r->error = "no memory for a call stack";
+        return false;
+    }
+    s->frames = frames;
+    s->capacity = capacity;
+    return true;
+}
+
+void gx_stack_free(GxStack *s)
+{
+    free(s->frames);
+    *s = (GxStack){.frames = NULL};
+}
+
+static void push(GxReplay *r, GxStack *s, uint32_t parent, uint32_t id, GxFrame frame, unsigned kind)
+{
+    if (!reserve(r, s)) {
+        return;
+    }
+    frame.fn = r->blocks.fn_first[id];
+    frame.node = gx_tree_child(&r->tree, parent, frame.fn, kind);
+    r->tree.nodes[frame.node].calls++;
+    s->frames[s->n++] = frame;
+}
+
+void gx_stack_begin(GxReplay *r, GxStack *s, uint32_t id, unsigned kind)
+{
+    s->n = 0;
+    push(r, s, 0, id, (GxFrame){.has_ret = false}, kind);
+}
+
+/* First frame of the top group: the activation that was called, below the functions it went on to by tail calls. */
+static uint32_t group(const GxStack *s, uint32_t top)
+{
+    while (top > 0 && s->frames[top].tail) {
+        top--;
+    }
+    return top;
+}
+
+int gx_stack_find_return(const GxStack *s, uint64_t address)
+{
+    for (uint32_t i = s->n, left = SEARCH_MAX; i > 0 && left > 0; i--, left--) {
+        if (s->frames[i - 1].has_ret && s->frames[i - 1].ret == address) {
+            return (int)group(s, i - 1);
+        }
+    }
+    return -1;
+}
+
+static int find_function(const GxStack *s, uint32_t fn)
+{
+    for (uint32_t i = s->n, left = SEARCH_MAX; fn && i > 0 && left > 0; i--, left--) {
+        if (s->frames[i - 1].fn == fn) {
+            return (int)i - 1;
+        }
+    }
+    return -1;
+}
+
+/* Leave all frames from index `to` on; those beyond the top group were unwound. */
+static void leave_frames(GxReplay *r, GxStack *s, uint32_t to, bool returned)
+{
+    uint32_t calls = 0;
+
+    for (uint32_t i = to; i < s->n; i++) {
+        calls += !s->frames[i].tail;
+    }
+    r->stats.unwinds += calls - (returned && calls ? 1 : 0);
+    s->n = to;
+}
+
+/* Nothing is known of who called what runs now. */
+static void begin_above(GxReplay *r, GxStack *s, uint32_t id)
+{
+    const unsigned kind = r->tree.nodes[s->frames[0].node].kind;
+    const uint32_t fn = r->blocks.fn_first[id];
+
+    s->n = 1;
+    s->frames[0] = (GxFrame){.fn = fn, .node = gx_tree_child(&r->tree, 0, fn, kind)};
+}
+
+static void tail_call(GxReplay *r, GxStack *s, uint32_t id)
+{
+    const uint32_t fn = r->blocks.fn_first[id];
+    const GxFrame top = s->frames[s->n - 1];
+
+    /* Tail calls that go round need no more stack each time. */
+    for (uint32_t i = s->n; i > 0; i--) {
+        if (s->frames[i - 1].fn == fn && fn) {
+            s->n = i;
+            r->tree.nodes[s->frames[i - 1].node].calls++;
+            return;
+        }
+        if (!s->frames[i - 1].tail) {
+            break;
+        }
+    }
+    push(r, s, top.node, id, (GxFrame){.ret = top.ret, .has_ret = top.has_ret, .tail = true}, GX_NODE_TAIL);
+}
+
+static void jump(GxReplay *r, GxStack *s, uint32_t from, uint32_t id)
+{
+    const GxBlocks *b = &r->blocks;
+    const uint32_t fn = b->fn_first[id];
+    int at;
+
+    if (fn == b->fn_last[from] && fn == s->frames[s->n - 1].fn) {
+        return;
+    }
+    if (b->is_entry[id]) {
+        tail_call(r, s, id);
+    } else if ((at = find_function(s, fn)) >= 0) { /* back from a cold part, or a landing pad */
+        leave_frames(r, s, (uint32_t)at + 1, false);
+    } else {
+        r->stats.middle_entries++;
+        tail_call(r, s, id);
+    }
+}
+
+static void do_return(GxReplay *r, GxVcpu *v, GxStack *s, uint32_t from, uint32_t id)
+{
+    const GxBlocks *b = &r->blocks;
+    const uint64_t address = b->address[id];
+    int at = gx_stack_find_return(s, address);
+
+    if (at > 0) {
+        leave_frames(r, s, (uint32_t)at, true);
+    } else if (gx_engine_switch(r, v, id, b->is_entry[id])) {
+        return;
+    } else if (b->is_entry[id]) { /* a jump by means of a return instruction */
+        jump(r, s, from, id);
+    } else if ((at = find_function(s, b->fn_first[id])) >= 0 && (uint32_t)at + 1 < s->n) { /* longjmp */
+        leave_frames(r, s, (uint32_t)at + 1, false);
+    } else {
+        if (group(s, s->n - 1) > 0) {
+            r->stats.unmatched_returns++;
+        } else {
+            r->stats.above_start++;
+        }
+        begin_above(r, s, id);
+    }
+}
+
+void gx_calls_edge(GxReplay *r, GxVcpu *v, GxStack *s, uint32_t from, uint32_t id)
+{
+    const GxBlocks *b = &r->blocks;
+    const uint8_t kind = b->end_kind[from];
+    const uint64_t address = b->address[id];
+    const GxFrame top = s->frames[s->n - 1];
+    const bool falls = address == b->end[from] && (kind == GX_END_FALL || b->flags[from] & GX_FLAG_CONDITIONAL);
+
+    if (falls) {
+        jump(r, s, from, id);
+    } else if (kind == GX_END_CALL || kind == GX_END_CALL_INDIRECT) {
+        r->stats.middle_entries += !b->is_entry[id] && b->fn_first[id];
+        push(r, s, top.node, id, (GxFrame){.ret = b->end[from], .has_ret = true}, GX_NODE_CALL);
+    } else if (kind == GX_END_RETURN) {
+        do_return(r, v, s, from, id);
+    } else if (kind == GX_END_JUMP_INDIRECT && top.has_ret && top.ret == address && group(s, s->n - 1) > 0) {
+        leave_frames(r, s, group(s, s->n - 1), true);
+    } else {
+        jump(r, s, from, id);
+    }
+    if (b->flags[id] & GX_FLAG_SWITCH) {
+        s = gx_engine_stack(&v->engine);
+        s->frames[s->n - 1].switched = true;
+    }
+}

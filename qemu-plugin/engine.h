@@ -1,0 +1,123 @@
+/*
+ * What the reconstruction engine keeps: stacks, tasks, traps, and counters of what it had to repair.
+ * Included by replay.h. The rules are in docs/reconstruction.md.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef GX_ENGINE_H
+#define GX_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct GxStats {
+    uint64_t traps; /* entries */
+    uint64_t trap_returns;
+    uint64_t tail_chains;
+    uint64_t task_switches;     /* control went on in a stack that was suspended earlier */
+    uint64_t context_starts;    /* control went to where nothing was suspended: a task begins */
+    uint64_t ambiguous;         /* several suspended contexts fitted */
+    uint64_t late_switches;     /* of the switches: told only by a later return */
+    uint64_t resets;
+    uint64_t unmatched_returns; /* returns that fit no call, with calls open */
+    uint64_t above_start;       /* returns out of what was open when the recording began */
+    uint64_t unwinds;           /* frames that were left at once: longjmp, exceptions */
+    uint64_t middle_entries;    /* functions entered in the middle */
+    uint64_t abandoned;         /* traps that never returned, given up by a later return or reset */
+    uint64_t unexplained;       /* control moved where the block could not go, and no trap says so */
+    uint64_t restarts;          /* instructions that QEMU began twice; counted once */
+    uint64_t resumes;           /* blocks left in the middle that went on after (MMIO) */
+    uint64_t gaps;
+    uint64_t gap_blocks;
+    uint64_t starts;            /* first blocks after start */
+    uint64_t max_nesting;
+    uint64_t dropped_contexts;
+    uint64_t dropped_frames;    /* outermost frames of a stack that grew beyond its limit */
+    uint64_t late;              /* edges counted before their end was known as a handler */
+} GxStats;
+
+/* A place where a program was interrupted. */
+typedef struct GxContext {
+    uint32_t from;  /* the block, 0: none */
+    uint32_t begun; /* instructions of it that were begun; 0: it was complete */
+} GxContext;
+
+/* One activation of a function. */
+typedef struct GxFrame {
+    uint64_t ret;  /* return address; of a tail call, its caller's */
+    uint32_t node; /* in the tree */
+    uint32_t fn;
+    bool has_ret; /* false: how it was entered is not known */
+    bool tail;
+    bool switched; /* it loaded the stack pointer with something else */
+} GxFrame;
+
+typedef struct GxStack {
+    GxFrame *frames;
+    uint32_t n;
+    uint32_t capacity;
+} GxStack;
+
+#define GX_STACK_MAX (1u << 18)
+
+typedef struct GxTask {
+    GxStack stack;
+    GxContext place;    /* where a trap suspended it; from 0: it waits in a routine that switches */
+    bool suspended;
+    uint32_t entry_fn;  /* function it began with */
+    uint64_t switches_in;
+    uint64_t self;      /* instructions, handlers not among them */
+    uint64_t run_start; /* `self` at the last switch to it */
+    uint64_t longest_run;
+    uint64_t suspended_at; /* order of suspensions */
+} GxTask;
+
+#define GX_TASKS_MAX 4096
+
+/* An open trap. */
+typedef struct GxLevel {
+    GxStack stack;
+    GxContext interrupted;
+    uint32_t entry;   /* first block of the handler */
+    uint32_t trap;    /* index into the traps table */
+    uint32_t handler; /* index into the handlers table */
+    bool maybe_call;  /* entered by an indirect branch: may prove to be a call */
+    uint64_t self;    /* instructions of this run of the handler, nested traps not among them */
+} GxLevel;
+
+#define GX_LEVELS_MAX 64
+
+/* Values and how often: exact below 4,096, else to 12 significant bits. */
+typedef struct GxHistogram {
+    uint32_t *keys; /* open addressing; key + 1, 0 empty */
+    uint64_t *counts;
+    uint32_t size;
+    uint32_t used;
+    uint64_t n;
+    uint64_t min;
+    uint64_t max;
+} GxHistogram;
+
+typedef struct GxHandler {
+    uint64_t address;
+    uint64_t count;
+    uint64_t tail_chained;
+    uint64_t max_nesting;
+    uint64_t self;
+    uint64_t last_entry; /* instruction count of the vCPU, plus 1 */
+    GxHistogram insns;   /* of complete runs */
+    GxHistogram period;  /* instructions from one entry to the next */
+} GxHandler;
+
+/* One vCPU. */
+typedef struct GxEngine {
+    GxTask *tasks;
+    uint32_t n_tasks;
+    uint32_t task;      /* the current one */
+    uint32_t n_levels;
+    GxLevel levels[GX_LEVELS_MAX];
+    uint64_t charged;   /* instruction count up to which all are given to nodes */
+    uint64_t order;     /* of suspensions */
+} GxEngine;
+
+#endif
