@@ -457,9 +457,17 @@ void recorder_fail(uint32_t reason, const char *message)
 
 void recorder_table_full(void)
 {
+    const pid_t self = (pid_t)syscall(SYS_gettid);
+
     pthread_mutex_lock(&recorder.lock);
     blocks_missed = true;
     recorder_fail(blocktable_is_full() ? GX_GAP_TABLE : GX_GAP_WRITE, blocktable_error());
+    /* This thread translates what it runs next, which has no callback any more: end its vCPUs here. */
+    for (unsigned i = 0; i < recorder.max_vcpus; i++) {
+        if (recorder.vcpus[i] && recorder.vcpus[i]->tid == self) {
+            request(recorder.vcpus[i], ATTENTION_FAIL);
+        }
+    }
     pthread_mutex_unlock(&recorder.lock);
 }
 
