@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gdbext.errors import GdbextError
+from gdbext.target.qemu_binary import FAMILIES
 from tests.bench import execlog, question, recorder, replaying, table, uboot
 from tests.bench.machine import ROOT, busy, describe, find_qemus
 from tests.bench.settings import Settings
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     except GdbextError as error:
         _say(str(error))
         return 1
-    print(_machine_line(machine), *filter(None, [busy(machine)]), "", sep="\n")
+    print(_machine_line(machine), *_caveats(machine), "", sep="\n")
     print(table.text(rows), end="")
     if options.json:
         text = json.dumps(table.as_json(rows, machine), indent=2)
@@ -102,6 +103,15 @@ def _machine_line(machine: dict[str, Any]) -> str:
     )
 
 
+def _caveats(machine: dict[str, Any]) -> list[str]:
+    """Lines that say what is wrong with these numbers, or missing."""
+    missing = [family for family in FAMILIES if not any(family in name for name in machine["qemu"])]
+    lines = [busy(machine)] if busy(machine) else []
+    if missing:
+        lines.append(f"Not measured: QEMU of plugin API family {', '.join(missing)}.")
+    return lines
+
+
 def _document(rows: Sequence[Row], machine: dict[str, Any]) -> str:
     missed = sum(row.mark == "MISSED" for row in rows)
     verdict = f"{missed} limits are missed." if missed else "All limits are kept."
@@ -116,8 +126,7 @@ QEMU's processor time, all its threads together. Rows without limits are for com
 says what the median reaches: the aim (`aim`), the limit (`ok`), or not (`MISSED`). {verdict}
 
 Measured on: {_machine_line(machine)}.
-{busy(machine)}
-
+{"".join(f"{line}{chr(10)}" for line in _caveats(machine))}
 {table.markdown(rows)}"""
 
 

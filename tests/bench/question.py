@@ -78,7 +78,7 @@ def _session(settings: Settings, *, ask_before: bool) -> dict[str, float]:
             process.wait()
     found = re.findall(r"^asked (\w+) ([\d.]+) (\d+)$", output, re.MULTILINE)
     took = {name: float(seconds) for name, seconds, length in found if int(length) > 200}
-    if not {"after", "again"} <= took.keys():
+    if took.keys() != {"after", "again", *(["before"] if ask_before else [])}:
         raise BenchError(f"GDB: no answer to `trace analyze`: {output.strip()}")
     return took
 
@@ -94,7 +94,7 @@ def _gdb(elf: Path, stub: Path, live: Path, *, ask_before: bool) -> str:
         "hbreak main",
         "continue",
         "trace start",
-        *([_ASK.format("before")] if ask_before else []),
+        *(["thbreak list_work", "continue", _ASK.format("before")] if ask_before else []),
         "hbreak gx_report",
         "continue",
         _ASK.format("after"),

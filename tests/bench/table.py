@@ -36,7 +36,7 @@ class Unit:
 
 RATIO: Final = Unit("ratio", lambda value: f"{value:.2f}" if value < 20 else f"{value:.0f}")
 BYTES: Final = Unit("bytes/insn", lambda value: f"{value:.5f}" if value < 1 else f"{value:.1f}")
-SECONDS: Final = Unit("s", lambda value: f"{value:.2f} s")
+SECONDS: Final = Unit("s", lambda value: f"{value:.2f} s" if value >= 0.1 else f"{value:.3f} s")
 MIB: Final = Unit("MiB", lambda value: f"{value:.1f} MiB")
 INSNS_PER_S: Final = Unit("insns/s", lambda value: f"{value / 1e9:.2f} G/s", more_is_better=True)
 
