@@ -11,6 +11,8 @@ GDB ?= gdb-multiarch
 VENV := .venv
 # More words for pytest: make test PYTEST_ARGS="-k callers -x"
 PYTEST_ARGS ?=
+# More words for the benchmark: make bench BENCH_ARGS=--quick
+BENCH_ARGS ?=
 JOBS := $(shell nproc)
 C_FILES = $(shell git ls-files --cached --others --exclude-standard 'qemu-plugin/*.[ch]')
 
@@ -68,10 +70,8 @@ test-fuzz: setup ## One minute of fuzzing decoder and replay, under ASan and UBS
 
 .PHONY: bench
 bench: setup ## Measure slowdown, size and replay speed; print the table
-	$(packages) bench test
-	@GDB='$(GDB)' scripts/make-venv $(VENV) test
-	@$(MAKE) -C tests/firmware -j$(JOBS)
-	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python -m tests.bench
+	$(packages) bench matrix
+	@$(VENV)/bin/python -m tests.bench $(BENCH_ARGS)
 
 ##@ Tidy
 

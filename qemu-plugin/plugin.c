@@ -87,30 +87,45 @@ static void on_block(unsigned int index, void *userdata)
     }
 }
 
+#if GX_API < 2
+/*
+ * The one word that all vCPUs share tells something only while blocks run on one thread. Called for every block, recorded
+ * or not, so that another thread is noticed before its first block adds to the word.
+ */
+static void watch_threads(void)
+{
+    static __thread char here;
+    static const char *first;
+    const char *seen = __atomic_load_n(&first, __ATOMIC_RELAXED);
+
+    if (__builtin_expect(seen == &here, 1) || recorder.cut_inexact) {
+        return;
+    }
+    if (seen || !__atomic_compare_exchange_n(&first, &seen, &here, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+        recorder_set_cut_inexact();
+    }
+}
+#endif
+
 /* Several vCPUs. On one thread they take turns, which is recorded; on threads of their own they never do. */
 static void on_block_multi(unsigned int index, void *userdata)
 {
     static __thread unsigned running = UINT32_MAX;
     VcpuElem *e = &elems[index];
 
+#if GX_API < 2
+    watch_threads();
+#endif
     if (!is_armed(e)) {
         return;
     }
 #if GX_API < 2
-    if (p.cut && p.last) {
-        recorder_cut(p.last->elem);
-    }
-    if (p.last != e->vcpu) {
-        if (running != UINT32_MAX && running != index) {
-            recorder.cut_owner = e->vcpu;
-        } else if (p.last && running == UINT32_MAX && recorder.cut_owner == NULL) {
-            recorder_set_cut_inexact(); /* another thread was last: the shared word cannot be trusted */
+    if (!recorder.cut_inexact) {
+        if (p.cut && p.last) {
+            recorder_cut(p.last->elem); /* on this thread, too */
         }
         p.last = e->vcpu;
         recorder.cut_owner = e->vcpu;
-    }
-    if (recorder.cut_inexact) {
-        p.cut = 0;
     }
 #else
     if (__builtin_expect(e->cut != 0, 0)) {
@@ -143,7 +158,7 @@ static void on_block_limit(unsigned int index, void *userdata)
         *last = 0;
     }
     if (*last) {
-        const uint64_t n = cut ? cut : blocktable_n_insns(*last);
+        const uint64_t n = cut && !recorder.cut_inexact ? cut : blocktable_n_insns(*last);
 
         if (__atomic_add_fetch(&p.n_insns, n, __ATOMIC_RELAXED) >= p.options.insns) {
             recorder_limit(e);

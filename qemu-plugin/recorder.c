@@ -179,13 +179,14 @@ static bool roll_over(Vcpu *v)
 /* The cut word belongs to this vCPU's last recorded block. */
 static bool cut_is_mine(const Vcpu *v)
 {
-    return !(v->attention & ATTENTION_FIRST) && !recorder.cut_inexact &&
+    return !(v->attention & ATTENTION_FIRST) && !__atomic_load_n(&recorder.cut_inexact, __ATOMIC_ACQUIRE) &&
            (!recorder.cut_owner || recorder.cut_owner == v);
 }
 
 static void flush_cut(Vcpu *v)
 {
-    const uint64_t begun = __atomic_load_n(v->cut, __ATOMIC_RELAXED);
+    /* Read first: by the time another thread could add to it, it is known to be inexact (API v1). */
+    const uint64_t begun = __atomic_load_n(v->cut, __ATOMIC_ACQUIRE);
 
     if (begun && cut_is_mine(v)) {
         put_numbers(v, GX_EVENT_CUT, 1, &begun);
@@ -329,7 +330,7 @@ static bool request(Vcpu *v, uint32_t bits)
             wait_changed(1);
         } else if (room_for_request(v, bits)) {
             serve_locked(v, false);
-        } else if (*v->cut || !roll_over(v)) {
+        } else if ((*v->cut && cut_is_mine(v)) || !roll_over(v)) {
             return false;
         }
     }
@@ -457,9 +458,17 @@ void recorder_fail(uint32_t reason, const char *message)
 
 void recorder_table_full(void)
 {
+    const pid_t self = (pid_t)syscall(SYS_gettid);
+
     pthread_mutex_lock(&recorder.lock);
     blocks_missed = true;
     recorder_fail(blocktable_is_full() ? GX_GAP_TABLE : GX_GAP_WRITE, blocktable_error());
+    /* This thread translates what it runs next, which has no callback any more: end its vCPUs here. */
+    for (unsigned i = 0; i < recorder.max_vcpus; i++) {
+        if (recorder.vcpus[i] && recorder.vcpus[i]->tid == self) {
+            request(recorder.vcpus[i], ATTENTION_FAIL);
+        }
+    }
     pthread_mutex_unlock(&recorder.lock);
 }
 
@@ -568,7 +577,9 @@ bool recorder_vcpu_init(unsigned index, VcpuElem *elem, uint64_t *cut)
 void recorder_set_cut_inexact(void)
 {
     pthread_mutex_lock(&recorder.lock);
-    recorder.cut_inexact = true;
+    __atomic_store_n(&recorder.cut_inexact, true, __ATOMIC_RELEASE);
+    recorder.meta_pending = true;
+    pthread_cond_broadcast(&recorder.changed);
     pthread_mutex_unlock(&recorder.lock);
 }
 

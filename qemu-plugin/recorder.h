@@ -86,6 +86,7 @@ typedef struct Recorder {
     RecorderState state;
     Vcpu *cut_owner; /* API v1, several vCPUs on one thread: whose block the shared cut word is about; else NULL */
     bool cut_inexact;
+    bool meta_pending; /* the stream does not say cut_inexact yet */
     bool held;
     uint32_t gap_reason;
     uint32_t sync_epoch;

@@ -150,6 +150,27 @@ static bool append_chunk(const Vcpu *v, const GxBuffer *b, const GxChunkCounts *
     return append_compressed(GX_RECORD_CHUNK, GX_CHUNK_HEADER_SIZE, b->tokens, length);
 }
 
+/* The lock is held; errno says why. */
+static void fail_write(void)
+{
+    char message[128];
+
+    snprintf(message, sizeof(message), "cannot write the recording: %s", strerror(errno));
+    recorder_fail(GX_GAP_WRITE, message);
+}
+
+/* The lock is held, the worker idle. Only API v1 comes here, which has no other feature to tell. */
+static bool append_pending_meta(void)
+{
+    static const char inexact[] = "{\"features\": [\"cut-inexact\"]}";
+
+    if (recorder.meta_pending && !append(GX_RECORD_META, inexact, sizeof(inexact) - 1)) {
+        return false;
+    }
+    recorder.meta_pending = false;
+    return true;
+}
+
 /* File header and META; the lock is held, the worker idle. */
 bool worker_write_head(void)
 {
@@ -162,12 +183,10 @@ bool worker_write_head(void)
     gx_put32(h + 28, gx_crc32(0, h, 28));
     w.size = GX_FILE_HEADER_SIZE;
     w.blocks_done = 0;
+    recorder.meta_pending = recorder.cut_inexact;
     if (ftruncate(w.fd, 0) || !write_at(h, sizeof(h), 0) ||
-        !append(GX_RECORD_META, recorder.meta, strlen(recorder.meta))) {
-        char message[128];
-
-        snprintf(message, sizeof(message), "cannot write the recording: %s", strerror(errno));
-        recorder_fail(GX_GAP_WRITE, message);
+        !append(GX_RECORD_META, recorder.meta, strlen(recorder.meta)) || !append_pending_meta()) {
+        fail_write();
         return false;
     }
     return true;
@@ -176,7 +195,7 @@ bool worker_write_head(void)
 bool worker_write_end(void)
 {
     uint8_t *totals = calloc(recorder.max_vcpus, 16);
-    bool ok = totals && append_blocks();
+    bool ok = totals && append_pending_meta() && append_blocks();
 
     for (unsigned i = 0; ok && i < recorder.max_vcpus; i++) {
         gx_put64(totals + 16 * i, recorder.vcpus[i] ? recorder.vcpus[i]->n_insns : 0);
@@ -185,10 +204,7 @@ bool worker_write_end(void)
     ok = ok && append(GX_RECORD_END, totals, 16 * recorder.max_vcpus);
     free(totals);
     if (!ok) {
-        char message[128];
-
-        snprintf(message, sizeof(message), "cannot write the recording: %s", strerror(errno));
-        recorder_fail(GX_GAP_WRITE, message);
+        fail_write();
     }
     return ok;
 }
@@ -277,6 +293,9 @@ static void *worker_main(void *unused)
         bool worked = false;
         struct timespec ts;
 
+        if (recorder.state != RECORDER_FAILED && !append_pending_meta()) {
+            fail_write();
+        }
         for (unsigned i = 0; i < recorder.max_vcpus && recorder.state != RECORDER_FAILED; i++) {
             GxBuffer *b = recorder.vcpus[i] ? next_full(recorder.vcpus[i]) : NULL;
 
