@@ -15,21 +15,17 @@ GxStack *gx_engine_stack(GxEngine *e)
     return e->n_levels ? &e->levels[e->n_levels - 1].stack : &e->tasks[e->task].stack;
 }
 
-void gx_engine_charge(GxReplay *r, GxVcpu *v)
+void gx_engine_charge_context(GxReplay *r, GxVcpu *v)
 {
     GxEngine *e = &v->engine;
-    const uint64_t insns = v->n_insns - e->charged;
-    const GxStack *s = gx_engine_stack(e);
+    const uint64_t insns = v->n_insns - e->context_charged;
 
-    e->charged = v->n_insns;
-    if (!s->n) {
-        return;
-    }
-    r->tree.nodes[s->frames[s->n - 1].node].self += insns;
+    gx_engine_charge(r, e, v->n_insns);
+    e->context_charged = v->n_insns;
     if (e->n_levels) {
         e->levels[e->n_levels - 1].self += insns;
         r->handlers[e->levels[e->n_levels - 1].handler].self += insns;
-    } else {
+    } else if (e->stack->n) {
         e->tasks[e->task].self += insns;
     }
 }
@@ -38,6 +34,7 @@ bool gx_engine_init(GxEngine *e)
 {
     e->tasks = calloc(1, sizeof(*e->tasks));
     e->n_tasks = e->tasks ? 1 : 0;
+    e->stack = e->tasks ? &e->tasks[0].stack : NULL;
     return e->tasks != NULL;
 }
 
@@ -54,9 +51,12 @@ void gx_engine_free(GxEngine *e)
 
 /* --- tasks --------------------------------------------------------------------------------------------------------------- */
 
-static void suspend(GxEngine *e, GxContext place)
+static void suspend(GxReplay *r, GxVcpu *v, GxContext place)
 {
+    GxEngine *e = &v->engine;
     GxTask *t = &e->tasks[e->task];
+
+    gx_engine_charge_context(r, v);
 
     t->place = place;
     t->suspended = true;
@@ -155,7 +155,7 @@ bool gx_engine_switch(GxReplay *r, GxVcpu *v, uint32_t id, bool to_entry)
     if (found < 0 && !(to_entry && switched)) {
         return false;
     }
-    suspend(e, (GxContext){.from = 0});
+    suspend(r, v, (GxContext){.from = 0});
     if (found < 0) {
         begin_task(r, e, id);
         return true;
@@ -242,6 +242,7 @@ static void enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, bo
     if (r->error) {
         return;
     }
+    gx_engine_charge_context(r, v);
     if (e->n_levels == GX_LEVELS_MAX) { /* handlers that never return: the oldest is given up */
         const GxStack stack = e->levels[0].stack;
         const GxContext task_place = e->levels[0].interrupted;
@@ -293,10 +294,12 @@ static void resume(GxReplay *r, GxVcpu *v, const GxContext *c, uint32_t id)
 }
 
 /* The open trap is over. */
-static GxContext close_level(GxReplay *r, GxEngine *e)
+static GxContext close_level(GxReplay *r, GxVcpu *v)
 {
-    const GxLevel *level = &e->levels[--e->n_levels];
+    const GxLevel *level;
 
+    gx_engine_charge_context(r, v);
+    level = &v->engine.levels[--v->engine.n_levels];
     gx_histogram_add(&r->handlers[level->handler].insns, level->self);
     return level->interrupted;
 }
@@ -307,7 +310,7 @@ static void leave(GxReplay *r, GxVcpu *v, uint32_t id)
     GxEngine *e = &v->engine;
     const GxBlocks *b = &r->blocks;
     const uint64_t address = b->address[id];
-    GxContext c = close_level(r, e);
+    GxContext c = close_level(r, v);
     int at;
 
     r->stats.trap_returns++;
@@ -325,6 +328,7 @@ static void leave(GxReplay *r, GxVcpu *v, uint32_t id)
 
         if (gx_fits(b, &older, address) == GX_FIT_EXACT) {
             r->stats.abandoned += e->n_levels - i + 1;
+            gx_engine_charge_context(r, v);
             e->n_levels = i - 1;
             resume(r, v, &older, id);
             return;
@@ -343,7 +347,7 @@ static void leave(GxReplay *r, GxVcpu *v, uint32_t id)
         c = e->levels[0].interrupted;
         e->n_levels = 0;
     }
-    suspend(e, c);
+    suspend(r, v, c);
     if (at >= 0) {
         c = e->tasks[at].place;
         switch_to(r, e, (uint32_t)at);
@@ -358,13 +362,14 @@ void gx_engine_reset(GxReplay *r, GxVcpu *v)
 {
     GxEngine *e = &v->engine;
 
-    gx_engine_charge(r, v);
+    gx_engine_charge_context(r, v);
     e->n_levels = 0;
     for (uint32_t i = 0; i < e->n_tasks; i++) {
         e->tasks[i].suspended = false;
         e->tasks[i].stack.n = 0;
     }
     e->task = 0;
+    e->stack = &e->tasks[0].stack;
 }
 
 /* --- one step ------------------------------------------------------------------------------------------------------------- */
@@ -395,6 +400,7 @@ static bool was_call(GxReplay *r, GxVcpu *v, uint64_t address)
     if ((edge = gx_edges_find(r, top->interrupted.from, top->entry))) {
         r->edges.edges[edge].recovered++;
     }
+    gx_engine_charge_context(r, v);
     r->traps[top->trap].count--;
     r->stats.traps--;
     h->count--;
@@ -459,7 +465,7 @@ static void begin(GxReplay *r, GxVcpu *v, uint32_t id)
     gx_stack_begin(r, &e->tasks[0].stack, id, GX_NODE_TASK);
 }
 
-bool gx_engine_step(GxReplay *r, GxVcpu *v, uint32_t id)
+static bool decide(GxReplay *r, GxVcpu *v, uint32_t id)
 {
     const GxBlocks *b = &r->blocks;
     GxEngine *e = &v->engine;
@@ -467,7 +473,6 @@ bool gx_engine_step(GxReplay *r, GxVcpu *v, uint32_t id)
     const uint64_t address = b->address[id];
     const bool trap_return = v->prev && !v->cut && b->end_kind[v->prev] == GX_END_TRAP_RETURN;
 
-    gx_engine_charge(r, v);
     if (!v->prev) {
         begin(r, v, id);
         return false;
@@ -506,7 +511,7 @@ bool gx_engine_step(GxReplay *r, GxVcpu *v, uint32_t id)
         return false;
     }
     if (trap_return) { /* no trap was open: the start of a program at a lower privilege */
-        suspend(e, (GxContext){.from = 0});
+        suspend(r, v, (GxContext){.from = 0});
         begin_task(r, e, id);
         return false;
     }
@@ -517,4 +522,14 @@ bool gx_engine_step(GxReplay *r, GxVcpu *v, uint32_t id)
     }
     enter(r, v, now, id, false, !v->cut && b->end_kind[v->prev] == GX_END_CALL_INDIRECT); /* T2, T3 */
     return false;
+}
+
+bool gx_engine_step(GxReplay *r, GxVcpu *v, uint32_t id)
+{
+    bool of_the_program;
+
+    gx_engine_charge(r, &v->engine, v->n_insns);
+    of_the_program = decide(r, v, id);
+    v->engine.stack = gx_engine_stack(&v->engine);
+    return of_the_program;
 }

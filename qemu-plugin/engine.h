@@ -116,7 +116,9 @@ typedef struct GxEngine {
     uint32_t task;      /* the current one */
     uint32_t n_levels;
     GxLevel levels[GX_LEVELS_MAX];
-    uint64_t charged;   /* instruction count up to which all are given to nodes */
+    GxStack *stack;     /* the current one, of a task or a trap */
+    uint64_t charged;   /* instruction count up to which all are given to nodes, */
+    uint64_t context_charged; /* and to tasks and handlers */
     uint64_t order;     /* of suspensions */
 } GxEngine;
 

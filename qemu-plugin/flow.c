@@ -95,21 +95,25 @@ uint32_t gx_edge_flags(GxReplay *r, uint32_t from, uint32_t to)
                !(b->flags[from] & GX_FLAG_REPEAT)) {
         return GX_EDGE_RESTART;
     }
-    if (b->fn_last[from] != b->fn_first[to] || (b->flags[to] & GX_FLAG_SWITCH)) {
+    if (b->flags[to] & GX_FLAG_SWITCH) {
         return GX_EDGE_CONTROL;
     }
     if (falls) {
-        return 0;
+        return b->fn_last[from] != b->fn_first[to] ? GX_EDGE_CONTROL : 0;
     }
     switch (kind) {
     case GX_END_CALL:
     case GX_END_CALL_INDIRECT:
+        return GX_EDGE_CONTROL | GX_EDGE_CALL;
     case GX_END_RETURN:
-        return GX_EDGE_CONTROL;
+        return GX_EDGE_CONTROL | GX_EDGE_RETURN;
     case GX_END_JUMP_INDIRECT: /* a table jump inside a function is none; code without a name may do anything */
-        return !b->fn_last[from] && (b->flags[from] & GX_FLAG_MAY_EXC_RETURN) ? GX_EDGE_CONTROL : 0;
+        if (!b->fn_last[from] && (b->flags[from] & GX_FLAG_MAY_EXC_RETURN)) {
+            return GX_EDGE_CONTROL;
+        }
+        return b->fn_last[from] != b->fn_first[to] ? GX_EDGE_CONTROL : 0;
     default:
-        return 0;
+        return b->fn_last[from] != b->fn_first[to] ? GX_EDGE_CONTROL : 0;
     }
 }
 

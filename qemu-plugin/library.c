@@ -11,6 +11,10 @@ GxReplay *gx_replay_new(int has_events, int m_profile)
 {
     GxReplay *r = calloc(1, sizeof(*r));
 
+    if (r && !gx_tree_init(&r->tree)) {
+        gx_replay_free(r);
+        return NULL;
+    }
     if (r) {
         r->has_events = has_events != 0;
         r->m_profile = m_profile != 0;
@@ -27,9 +31,16 @@ void gx_replay_free(GxReplay *r)
     for (unsigned i = 0; i < GX_VCPUS_MAX; i++) {
         if (r->vcpus[i]) {
             gx_decoder_free(r->vcpus[i]->decoder);
+            gx_engine_free(&r->vcpus[i]->engine);
             free(r->vcpus[i]);
         }
     }
+    for (unsigned i = 0; i < r->n_handlers; i++) {
+        gx_histogram_free(&r->handlers[i].insns);
+        gx_histogram_free(&r->handlers[i].period);
+    }
+    free(r->handlers);
+    gx_tree_free(&r->tree);
     gx_edges_free(&r->edges);
     free(r->blocks.address);
     free(r->blocks.end);
@@ -38,6 +49,9 @@ void gx_replay_free(GxReplay *r)
     free(r->blocks.n_insns);
     free(r->blocks.end_kind);
     free(r->blocks.flags);
+    free(r->blocks.fn_first);
+    free(r->blocks.fn_last);
+    free(r->blocks.is_entry);
     free(r->blocks.sizes_at);
     free(r->blocks.sizes);
     free(r->other_arrivals);
@@ -46,6 +60,8 @@ void gx_replay_free(GxReplay *r)
     free(r->traps);
     free(r->vectors.slots);
     free(r->resets.slots);
+    free(r->interrupts.slots);
+    free(r->exceptions.slots);
     free(r);
 }
 
@@ -77,7 +93,8 @@ static bool reserve_blocks(GxReplay *r, uint32_t need)
     if (!resize(&b->address, sizeof(*b->address), capacity) || !resize(&b->end, sizeof(*b->end), capacity) ||
         !resize(&b->last, sizeof(*b->last), capacity) || !resize(&b->target, sizeof(*b->target), capacity) ||
         !resize(&b->n_insns, sizeof(*b->n_insns), capacity) || !resize(&b->end_kind, 1, capacity) ||
-        !resize(&b->flags, 1, capacity) || !resize(&b->sizes_at, sizeof(*b->sizes_at), capacity) ||
+        !resize(&b->flags, 1, capacity) || !resize(&b->fn_first, sizeof(*b->fn_first), capacity) ||
+        !resize(&b->fn_last, sizeof(*b->fn_last), capacity) || !resize(&b->is_entry, 1, capacity) || !resize(&b->sizes_at, sizeof(*b->sizes_at), capacity) ||
         !resize(&r->other_arrivals, sizeof(*r->other_arrivals), capacity) ||
         !resize(&r->continued, sizeof(*r->continued), capacity) || !gx_edges_reserve(&r->edges, capacity)) {
         return false;
@@ -89,7 +106,8 @@ static bool reserve_blocks(GxReplay *r, uint32_t need)
         b->address[0] = b->end[0] = b->last[0] = b->target[0] = 0;
         b->n_insns[0] = 0;
         b->end_kind[0] = GX_END_UNKNOWN;
-        b->flags[0] = 0;
+        b->flags[0] = b->is_entry[0] = 0;
+        b->fn_first[0] = b->fn_last[0] = 0;
         b->sizes_at[0] = 0;
     }
     b->capacity = capacity;
@@ -112,7 +130,8 @@ static bool keep_sizes(GxBlocks *b, const uint8_t *sizes, uint32_t n)
 }
 
 int gx_replay_add_blocks(GxReplay *r, const uint8_t *entries, size_t length, uint64_t count, const uint8_t *end_kind,
-                         const uint8_t *flags, const uint64_t *target)
+                         const uint8_t *flags, const uint64_t *target, const uint32_t *fn_first,
+                         const uint32_t *fn_last, const uint8_t *is_entry)
 {
     GxBlocks *b = &r->blocks;
     const uint8_t *e = entries;
@@ -131,6 +150,9 @@ int gx_replay_add_blocks(GxReplay *r, const uint8_t *entries, size_t length, uin
         b->end_kind[id] = end_kind[i];
         b->flags[id] = flags[i];
         b->target[id] = target[i];
+        b->fn_first[id] = fn_first ? fn_first[i] : 0;
+        b->fn_last[id] = fn_last ? fn_last[i] : 0;
+        b->is_entry[id] = is_entry ? is_entry[i] : 0;
         b->sizes_at[id] = b->sizes_used;
         if (!keep_sizes(b, e + GX_BLOCK_HEADER_SIZE, b->n_insns[id])) {
             return -1;
@@ -149,7 +171,7 @@ int gx_replay_add_vcpu(GxReplay *r, uint32_t vcpu)
     if (!r->vcpus[vcpu]) {
         GxVcpu *v = calloc(1, sizeof(*v));
 
-        if (!v || !(v->decoder = gx_decoder_new(0))) {
+        if (!v || !gx_engine_init(&v->engine) || !(v->decoder = gx_decoder_new(0))) {
             free(v);
             return -1;
         }
@@ -158,7 +180,16 @@ int gx_replay_add_vcpu(GxReplay *r, uint32_t vcpu)
     return 0;
 }
 
-int gx_replay_add_vector(GxReplay *r, uint64_t address) { return gx_set_add(&r->vectors, address) ? 0 : -1; }
+int gx_replay_add_vector(GxReplay *r, uint64_t address, int kind)
+{
+    if (kind == GX_NODE_INTERRUPT && !gx_set_add(&r->interrupts, address)) {
+        return -1;
+    }
+    if (kind == GX_NODE_EXCEPTION && !gx_set_add(&r->exceptions, address)) {
+        return -1;
+    }
+    return gx_set_add(&r->vectors, address) ? 0 : -1;
+}
 
 int gx_replay_add_reset(GxReplay *r, uint64_t address) { return gx_set_add(&r->resets, address) ? 0 : -1; }
 
@@ -274,6 +305,94 @@ uint64_t gx_replay_vectors(const GxReplay *r, uint64_t *out, uint64_t max)
                 out[n] = r->vectors.slots[i] - 1;
             }
             n++;
+        }
+    }
+    return n;
+}
+
+/* Open runs of handlers and instructions not yet given to a node count as they are now. */
+void gx_replay_settle(GxReplay *r)
+{
+    for (unsigned i = 0; i < GX_VCPUS_MAX; i++) {
+        if (r->vcpus[i]) {
+            gx_engine_charge_context(r, r->vcpus[i]);
+        }
+    }
+}
+
+uint64_t gx_replay_nodes(const GxReplay *r, GxTreeRow *out, uint64_t max)
+{
+    uint64_t *inclusive = malloc(r->tree.count * sizeof(*inclusive));
+
+    if (!inclusive) {
+        return 0;
+    }
+    gx_tree_inclusive(&r->tree, inclusive);
+    for (uint64_t n = 0; out && n < r->tree.count && n < max; n++) {
+        const GxNode *node = &r->tree.nodes[n];
+
+        out[n] = (GxTreeRow){.parent = node->parent,
+                             .fn = node->fn,
+                             .kind = node->kind,
+                             .depth = node->depth,
+                             .calls = node->calls,
+                             .self = node->self,
+                             .inclusive = inclusive[n]};
+    }
+    free(inclusive);
+    return r->tree.count;
+}
+
+int gx_replay_costs(const GxReplay *r, GxFunctionCost *out, uint32_t n_functions)
+{
+    return gx_tree_functions(&r->tree, out, n_functions) ? 0 : -1;
+}
+
+void gx_replay_tree_info(const GxReplay *r, uint32_t *deepest, uint64_t *cut_calls)
+{
+    *deepest = r->tree.deepest;
+    *cut_calls = r->tree.cut_calls;
+}
+
+uint64_t gx_replay_handlers(const GxReplay *r, GxHandlerRow *out, uint64_t max)
+{
+    for (uint64_t i = 0; out && i < r->n_handlers && i < max; i++) {
+        const GxHandler *h = &r->handlers[i];
+
+        out[i] = (GxHandlerRow){.address = h->address,
+                                .count = h->count,
+                                .complete = h->insns.n,
+                                .tail_chained = h->tail_chained,
+                                .max_nesting = h->max_nesting,
+                                .self = h->self,
+                                .min_insns = h->insns.min,
+                                .median_insns = gx_histogram_median(&h->insns),
+                                .max_insns = h->insns.max,
+                                .min_period = h->period.min,
+                                .median_period = gx_histogram_median(&h->period),
+                                .max_period = h->period.max};
+    }
+    return r->n_handlers;
+}
+
+uint64_t gx_replay_tasks(const GxReplay *r, GxTaskRow *out, uint64_t max)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < GX_VCPUS_MAX; i++) {
+        const GxEngine *e = r->vcpus[i] ? &r->vcpus[i]->engine : NULL;
+
+        for (uint32_t k = 0; e && k < e->n_tasks; k++, n++) {
+            const GxTask *t = &e->tasks[k];
+            const uint64_t run = k == e->task ? t->self - t->run_start : 0;
+
+            if (out && n < max) {
+                out[n] = (GxTaskRow){.vcpu = i,
+                                     .entry_fn = t->entry_fn,
+                                     .switches_in = t->switches_in,
+                                     .self = t->self,
+                                     .longest_run = run > t->longest_run ? run : t->longest_run};
+            }
         }
     }
     return n;

@@ -17,6 +17,35 @@ typedef struct GxItem {
     uint64_t offset;
 } GxItem;
 
+typedef struct GxTreeRow {
+    uint32_t parent;
+    uint32_t fn;
+    uint32_t kind;
+    uint32_t depth;
+    uint64_t calls;
+    uint64_t self;
+    uint64_t inclusive;
+} GxTreeRow;
+
+typedef struct GxHandlerRow {
+    uint64_t address;
+    uint64_t count;
+    uint64_t complete; /* runs that ended; the numbers of instructions are theirs */
+    uint64_t tail_chained;
+    uint64_t max_nesting;
+    uint64_t self;
+    uint64_t min_insns, median_insns, max_insns;
+    uint64_t min_period, median_period, max_period;
+} GxHandlerRow;
+
+typedef struct GxTaskRow {
+    uint32_t vcpu;
+    uint32_t entry_fn;
+    uint64_t switches_in;
+    uint64_t self;
+    uint64_t longest_run;
+} GxTaskRow;
+
 GX_PUBLIC uint32_t gx_version(void);
 
 /* zstd frames. Bytes written, or negative: damaged or too long for the target. */
@@ -49,9 +78,11 @@ GX_PUBLIC GxReplay *gx_replay_new(int has_events, int m_profile);
 GX_PUBLIC void gx_replay_free(GxReplay *r);
 /* Blocks with the next ids: their entries as in the recording, and what classification says. 0, or -1. */
 GX_PUBLIC int gx_replay_add_blocks(GxReplay *r, const uint8_t *entries, size_t length, uint64_t count,
-                                   const uint8_t *end_kind, const uint8_t *flags, const uint64_t *target);
+                                   const uint8_t *end_kind, const uint8_t *flags, const uint64_t *target,
+                                   const uint32_t *fn_first, const uint32_t *fn_last, const uint8_t *is_entry);
 GX_PUBLIC int gx_replay_add_vcpu(GxReplay *r, uint32_t vcpu);
-GX_PUBLIC int gx_replay_add_vector(GxReplay *r, uint64_t address);
+/* A handler's entry; kind: GX_NODE_INTERRUPT, GX_NODE_EXCEPTION, or 0 where that is not known. */
+GX_PUBLIC int gx_replay_add_vector(GxReplay *r, uint64_t address, int kind);
 GX_PUBLIC int gx_replay_add_reset(GxReplay *r, uint64_t address);
 /* A live recording: how many instructions of the vCPU's last block were begun, as far as known; 0 all. */
 GX_PUBLIC void gx_replay_provisional(GxReplay *r, uint32_t vcpu, uint32_t begun);
@@ -66,6 +97,14 @@ GX_PUBLIC uint64_t gx_replay_arrivals(const GxReplay *r, uint64_t *other, uint64
 GX_PUBLIC uint64_t gx_replay_cuts(const GxReplay *r, GxCut *out, uint64_t max);
 GX_PUBLIC uint64_t gx_replay_traps(const GxReplay *r, GxTrap *out, uint64_t max);
 GX_PUBLIC uint64_t gx_replay_vectors(const GxReplay *r, uint64_t *out, uint64_t max);
+GX_PUBLIC void gx_replay_settle(GxReplay *r);
+/* The calling-context tree: a node's number is its place, parents come before children, 0 is the root. */
+GX_PUBLIC uint64_t gx_replay_nodes(const GxReplay *r, GxTreeRow *out, uint64_t max);
+/* Calls, self and inclusive instructions by function number. 0, or -1: no memory. */
+GX_PUBLIC int gx_replay_costs(const GxReplay *r, GxFunctionCost *out, uint32_t n_functions);
+GX_PUBLIC void gx_replay_tree_info(const GxReplay *r, uint32_t *deepest, uint64_t *cut_calls);
+GX_PUBLIC uint64_t gx_replay_handlers(const GxReplay *r, GxHandlerRow *out, uint64_t max);
+GX_PUBLIC uint64_t gx_replay_tasks(const GxReplay *r, GxTaskRow *out, uint64_t max);
 GX_PUBLIC const char *gx_replay_error(const GxReplay *r);
 GX_PUBLIC uint64_t gx_replay_error_offset(const GxReplay *r);
 

@@ -66,15 +66,22 @@ static void settle_cut(GxReplay *r, GxVcpu *v, uint32_t id)
     add_cut(r, v->prev, v->cut);
 }
 
+static void arrive(GxReplay *r, GxVcpu *v, uint32_t id)
+{
+    v->cut = 0;
+    v->trap_event = 0;
+    v->prev = id;
+    v->n_insns += r->blocks.n_insns[id];
+    v->n_blocks++;
+}
+
 /* Any block whose edge is not one of the cached two, or that an event stands before. */
 void gx_step_slow(GxReplay *r, GxVcpu *v, uint32_t id)
 {
     uint32_t n;
 
-    if (!v->prev) {
-        r->stats.starts++;
-        r->other_arrivals[id]++;
-    } else if (v->cut || v->trap_event) {
+    if (!v->prev || v->cut || v->trap_event) {
+        r->stats.starts += !v->prev;
         if (v->cut) {
             settle_cut(r, v, id);
         }
@@ -82,51 +89,48 @@ void gx_step_slow(GxReplay *r, GxVcpu *v, uint32_t id)
         r->other_arrivals[id]++;
     } else if (!(n = gx_edges_find(r, v->prev, id))) {
         fail(r, "no memory for the edge table", 0);
-    } else if (r->edges.edges[n].flags & gx_engine_mask(&v->engine)) {
-        /* the engine may make edges: the table can move */
-        if (gx_engine_step(r, v, id)) {
-            r->edges.edges[n].count++;
-        } else {
-            r->other_arrivals[id]++;
-        }
-    } else {
+    } else if (r->edges.edges[n].flags & GX_EDGE_RESTART) {
         r->edges.edges[n].count++;
-        if (r->edges.edges[n].flags & GX_EDGE_RESTART) {
-            r->stats.restarts++;
-            v->n_insns--;
-        }
-        if (!(r->edges.edges[n].flags & (GX_EDGE_SPECIAL | GX_EDGE_RESTART))) {
-            gx_edges_cache(&r->edges, n);
+        r->stats.restarts++;
+        v->n_insns--;
+    } else {
+        gx_edges_cache(&r->edges, n);
+        if (r->edges.edges[n].flags && !gx_engine_step(r, v, id)) {
+            r->other_arrivals[id]++;
+        } else {
+            r->edges.edges[n].count++; /* the engine may make edges: the table can have moved */
         }
     }
-    v->cut = 0;
-    v->trap_event = false;
-    v->prev = id;
-    v->n_insns += r->blocks.n_insns[id];
-    v->n_blocks++;
+    arrive(r, v, id);
 }
 
-/* A block that was not predicted; its edge may be a cached one all the same. */
+/* One block. */
 static void step(GxReplay *r, GxVcpu *v, uint32_t id)
 {
     GxSuccessors *s = &r->edges.successors[v->prev];
     const unsigned k = s->next[0] != id;
+    const uint32_t edge = s->edge[k];
 
-    if (s->next[k] != id || v->cut || v->trap_event || (s->flags[k] & gx_engine_mask(&v->engine))) {
+    if (s->next[k] != id || v->cut || v->trap_event) {
         gx_step_slow(r, v, id);
         return;
     }
-    s->count[k]++;
-    v->prev = id;
-    v->n_insns += r->blocks.n_insns[id];
-    v->n_blocks++;
+    if (!s->flags[k]) {
+        s->count[k]++;
+    } else if (gx_engine_quick(r, &v->engine, id, s->flags[k], r->blocks.end[v->prev], v->n_insns) ||
+               gx_engine_step(r, v, id)) {
+        r->edges.edges[edge].count++;
+    } else {
+        r->other_arrivals[id]++;
+    }
+    arrive(r, v, id);
 }
 
 /*
  * Blocks until the predictor's state is (history, prev) again, at most PERIOD_MAX; 0: not so soon. Only for edges that
  * are cached and not the engine's.
  */
-static uint32_t find_period(const GxReplay *r, const GxVcpu *v, uint32_t mask)
+static uint32_t find_period(const GxReplay *r, const GxVcpu *v)
 {
     const GxEntry *table = v->decoder->table;
     uint32_t history = v->decoder->history;
@@ -136,7 +140,7 @@ static uint32_t find_period(const GxReplay *r, const GxVcpu *v, uint32_t mask)
         const uint32_t id = table[gx_slot(history)].first;
         const GxSuccessors *s = &r->edges.successors[prev];
 
-        if (!id || !((s->next[0] == id && !(s->flags[0] & mask)) || (s->next[1] == id && !(s->flags[1] & mask)))) {
+        if (!id || !((s->next[0] == id && !s->flags[0]) || (s->next[1] == id && !s->flags[1]))) {
             return 0;
         }
         history = gx_step(history, id);
@@ -171,11 +175,12 @@ static bool run_predicted(GxReplay *r, GxVcpu *v, uint64_t n)
     GxDecoder *d = v->decoder;
     const GxEntry *table = d->table;
     const uint16_t *n_insns = r->blocks.n_insns;
+    const uint64_t *ends = r->blocks.end;
     uint64_t search_at = n;
 
     while (n && !r->error) {
         GxSuccessors *successors = r->edges.successors;
-        const uint32_t mask = gx_engine_mask(&v->engine);
+        const uint64_t before = v->n_insns;
         uint32_t history = d->history;
         uint32_t prev = v->prev;
         uint64_t insns = 0;
@@ -186,7 +191,7 @@ static bool run_predicted(GxReplay *r, GxVcpu *v, uint64_t n)
         if (v->cut || v->trap_event) {
             stop = left; /* the next block goes the slow way */
         } else if (n >= PERIOD_RUN) {
-            const uint32_t period = n <= search_at ? find_period(r, v, mask) : 0;
+            const uint32_t period = n <= search_at ? find_period(r, v) : 0;
 
             if (period) {
                 count_period(r, v, period, n / period);
@@ -202,7 +207,10 @@ static bool run_predicted(GxReplay *r, GxVcpu *v, uint64_t n)
 
             id = table[gx_slot(history)].first;
             k = s->next[0] != id;
-            if (__builtin_expect((k && s->next[1] != id) || !id || (s->flags[k] & mask), 0)) {
+            if (__builtin_expect((k && s->next[1] != id) || !id, 0)) {
+                break;
+            }
+            if (s->flags[k] && !gx_engine_quick(r, &v->engine, id, s->flags[k], ends[prev], before + insns)) {
                 break;
             }
             s->count[k]++;
@@ -220,7 +228,7 @@ static bool run_predicted(GxReplay *r, GxVcpu *v, uint64_t n)
             if (!(id = gx_decoder_predicted(d))) {
                 return gx_decoder_fail(d, "a run where nothing is predicted");
             }
-            gx_step_slow(r, v, id);
+            step(r, v, id);
             n--;
         }
     }
@@ -232,12 +240,10 @@ static void forget_context(GxReplay *r, GxVcpu *v)
     if (v->cut) {
         add_cut(r, v->prev, v->cut);
     }
+    gx_engine_reset(r, v);
     v->prev = 0;
     v->cut = 0;
-    v->trap_event = false;
-    v->engine.n_frames = 0;
-    v->engine.n_calls = 0;
-    v->engine.n_suspended = 0;
+    v->trap_event = 0;
 }
 
 /* False: the event does not fit. */
@@ -260,7 +266,7 @@ static bool take_event(GxReplay *r, GxVcpu *v, const GxToken *t)
         v->n_insns -= r->blocks.n_insns[v->prev] - a;
         return true;
     case GX_EVENT_TRAP:
-        v->trap_event = v->prev && (a == 1 || a == 2);
+        v->trap_event = v->prev && (a == 1 || a == 2) ? (uint8_t)a : 0;
         return true;
     case GX_EVENT_MARK:
         if (a != 3) {
@@ -268,7 +274,7 @@ static bool take_event(GxReplay *r, GxVcpu *v, const GxToken *t)
         }
         return true;
     case GX_EVENT_RESET:
-        gx_engine_reset(r, v);
+        r->stats.resets++;
         forget_context(r, v);
         return true;
     case GX_EVENT_GAP:

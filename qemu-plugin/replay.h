@@ -30,7 +30,7 @@ enum {
 };
 
 /* Twin: BlockFlag in gdbext/replay/classify.py. */
-enum { GX_FLAG_CONDITIONAL = 1, GX_FLAG_MEMORY = 2, GX_FLAG_REPEAT = 4, GX_FLAG_MAY_EXC_RETURN = 8, GX_FLAG_WAIT = 16 };
+enum { GX_FLAG_CONDITIONAL = 1, GX_FLAG_MEMORY = 2, GX_FLAG_REPEAT = 4, GX_FLAG_MAY_EXC_RETURN = 8, GX_FLAG_WAIT = 16, GX_FLAG_SWITCH = 32 };
 
 /* What is known of a block; by id, 0 unused. */
 typedef struct GxBlocks {
@@ -56,7 +56,9 @@ typedef struct GxBlocks {
 enum {
     GX_EDGE_CONTROL = 1, /* into another function, or a call or return: the engine follows it */
     GX_EDGE_SPECIAL = 2, /* the engine decides each time: a trap, or a return from one */
-    GX_EDGE_RESTART = 4  /* QEMU began the last instruction of `from` again */
+    GX_EDGE_RESTART = 4, /* QEMU began the last instruction of `from` again */
+    GX_EDGE_CALL = 8,    /* CONTROL, and a call */
+    GX_EDGE_RETURN = 16  /* CONTROL, and a return */
 };
 
 /* A pair of blocks, one executed after the other. */
@@ -113,7 +115,7 @@ typedef struct GxVcpu {
     uint32_t prev;        /* last block, 0: none since start, gap or reset */
     uint32_t cut;         /* it was left after this many instructions, 0: whole */
     uint32_t provisional; /* as `cut`, as far as a live recording knows now */
-    bool trap_event;      /* a TRAP event stands before the next block */
+    uint8_t trap_event;   /* a TRAP event stands before the next block: its kind; 0: none */
     uint64_t n_insns;
     uint64_t n_blocks;
     GxEngine engine;
@@ -136,9 +138,10 @@ typedef struct GxReplay {
     uint32_t n_traps, traps_capacity;
     GxAddressSet vectors; /* handler entries: from the vector table, and learned */
     GxAddressSet resets;
+    GxAddressSet interrupts; /* handlers known to be asynchronous, */
+    GxAddressSet exceptions; /* and synchronous */
     bool has_events; /* QEMU reported traps (discontinuity callback) */
     bool m_profile;
-    bool has_functions;    /* blocks have function numbers: build the tree */
     GxStats stats;
     GxTree tree;
     GxHandler *handlers;
@@ -181,9 +184,45 @@ void gx_engine_free(GxEngine *e);
 /* The engine sees block `id` after v->prev (0: nothing is known). True: an edge of the program, to be counted as such. */
 bool gx_engine_step(GxReplay *r, GxVcpu *v, uint32_t id);
 void gx_engine_reset(GxReplay *r, GxVcpu *v);
-/* Instructions since the last call go to the current node, handler and task. */
-void gx_engine_charge(GxReplay *r, GxVcpu *v);
+/* Instructions since the last time go to the current node. */
+static inline void gx_engine_charge(GxReplay *r, GxEngine *e, uint64_t n_insns)
+{
+    if (e->stack->n) {
+        r->tree.nodes[e->stack->frames[e->stack->n - 1].node].self += n_insns - e->charged;
+    }
+    e->charged = n_insns;
+}
+/* As gx_engine_step(), for the usual calls and returns. False: it is none of them, and nothing was done. */
+static inline bool gx_engine_quick(GxReplay *r, GxEngine *e, uint32_t id, uint32_t flags, uint64_t return_address,
+                                   uint64_t n_insns)
+{
+    GxStack *s = e->stack;
+    const GxFrame *top = &s->frames[s->n - 1];
+
+    if (flags & GX_EDGE_CALL) {
+        const uint32_t node = r->tree.nodes[top->node].last_child;
+
+        if (s->n == s->capacity || r->tree.nodes[node].fn != r->blocks.fn_first[id] ||
+            r->tree.nodes[node].kind != GX_NODE_CALL || !r->blocks.is_entry[id]) {
+            return false;
+        }
+        gx_engine_charge(r, e, n_insns);
+        r->tree.nodes[node].calls++;
+        s->frames[s->n++] =
+            (GxFrame){.ret = return_address, .node = node, .fn = r->tree.nodes[node].fn, .has_ret = true};
+        return true;
+    }
+    if ((flags & GX_EDGE_RETURN) && top->has_ret && top->ret == r->blocks.address[id] && !top->tail &&
+        !top->switched) {
+        gx_engine_charge(r, e, n_insns);
+        s->n--;
+        return true;
+    }
+    return false;
+}
 GxStack *gx_engine_stack(GxEngine *e);
+/* Instructions since the last change of task or trap go to the one that ran. */
+void gx_engine_charge_context(GxReplay *r, GxVcpu *v);
 /* A return that fits nothing in its stack: did it go to another task? Rules S3 to S5. True: done. */
 bool gx_engine_switch(GxReplay *r, GxVcpu *v, uint32_t id, bool to_entry);
 
