@@ -13,6 +13,8 @@ from gdbext.analyses.summary import Summary, summarize
 from gdbext.analyses.tail import TailInsn, last_insns
 from gdbext.errors import SymbolError, UsageError
 from gdbext.recording.reader import Recording
+from gdbext.replay.calls import NodeKind
+from gdbext.replay.functions import FunctionNumbers
 from gdbext.replay.replay import Replay
 from gdbext.symbols import Symbols
 
@@ -32,6 +34,11 @@ MACHINES = {
     "i386": ("x86",),
     "x86_64": ("x86_64", "x86"),
 }
+
+
+# M-profile exception numbers: reset, and those that instructions raise themselves.
+RESET = 1
+EXCEPTIONS = frozenset({3, 4, 5, 6, 7, 11, 12})
 
 
 class Workspace:
@@ -68,6 +75,7 @@ class Workspace:
             m_profile=self.symbols.m_profile,
             vectors=vectors,
             resets=resets,
+            functions=FunctionNumbers(self.symbols),
         )
         self._changed: frozenset[int] = frozenset()
         self._checked = 1
@@ -94,8 +102,12 @@ class Workspace:
         )
         self._checked = len(blocks)
         tables = self._replay.tables()
-        if self.symbols.stripped:
-            self.symbols.add_found(found_calls(blocks, self._replay.classes, tables))
+        if self.symbols.stripped and self.symbols.add_found(
+            found_calls(blocks, self._replay.classes, tables)
+        ):
+            # Calls into the functions found now can be followed: once more.
+            self._replay.set_functions(FunctionNumbers(self.symbols))
+            self._replay.update(self._progress)
 
     @property
     def program(self) -> Program:
@@ -181,13 +193,19 @@ class Workspace:
                 f"of {target}; give the ELF that ran"
             )
 
-    def _vectors(self) -> tuple[set[int], set[int]]:
-        """Handlers and reset entries, from the vector table or the ELF's entry."""
+    def _vectors(self) -> tuple[dict[int, int], set[int]]:
+        """Handlers with their kind, and reset entries, from the vector table or the ELF's entry."""
         resets = {self.symbols.entry}
         if not self.symbols.m_profile:
-            return set(), resets
+            return {}, resets
         table = self.meta.get("vector_table")
-        address = int(table) if isinstance(table, int) else 0
-        vectors = self.symbols.vector_table(address)
-        resets |= {vector.handler for vector in vectors if vector.number == 1}
-        return {vector.handler for vector in vectors if vector.number > 1} - resets, resets
+        vectors = self.symbols.vector_table(int(table) if isinstance(table, int) else 0)
+        resets |= {vector.handler for vector in vectors if vector.number == RESET}
+        kinds: dict[int, int] = {}
+        for vector in vectors:
+            kind = NodeKind.EXCEPTION if vector.number in EXCEPTIONS else NodeKind.INTERRUPT
+            if vector.number != RESET and vector.handler not in resets:
+                # One handler for both kinds: each time as it comes.
+                known = kinds.setdefault(vector.handler, kind)
+                kinds[vector.handler] = kind if known == kind else 0
+        return kinds, resets

@@ -60,8 +60,12 @@ class CStats(ctypes.Structure):
             "task_switches",
             "context_starts",
             "ambiguous",
+            "late_switches",
             "resets",
             "unmatched_returns",
+            "above_start",
+            "unwinds",
+            "middle_entries",
             "abandoned",
             "unexplained",
             "restarts",
@@ -71,8 +75,63 @@ class CStats(ctypes.Structure):
             "starts",
             "max_nesting",
             "dropped_contexts",
+            "dropped_frames",
             "late",
         )
+    )
+
+
+class CNode(ctypes.Structure):
+    """GxTreeRow."""
+
+    _fields_ = (
+        ("parent", c_uint32),
+        ("fn", c_uint32),
+        ("kind", c_uint32),
+        ("depth", c_uint32),
+        ("calls", c_uint64),
+        ("self", c_uint64),
+        ("inclusive", c_uint64),
+    )
+
+
+class CCost(ctypes.Structure):
+    """GxFunctionCost."""
+
+    _fields_ = (("calls", c_uint64), ("self", c_uint64), ("inclusive", c_uint64))
+
+
+class CHandler(ctypes.Structure):
+    """GxHandlerRow."""
+
+    _fields_ = tuple(
+        (name, c_uint64)
+        for name in (
+            "address",
+            "count",
+            "complete",
+            "tail_chained",
+            "max_nesting",
+            "self",
+            "min_insns",
+            "median_insns",
+            "max_insns",
+            "min_period",
+            "median_period",
+            "max_period",
+        )
+    )
+
+
+class CTask(ctypes.Structure):
+    """GxTaskRow."""
+
+    _fields_ = (
+        ("vcpu", c_uint32),
+        ("entry_fn", c_uint32),
+        ("switches_in", c_uint64),
+        ("self", c_uint64),
+        ("longest_run", c_uint64),
     )
 
 
@@ -91,10 +150,10 @@ def replay_library() -> ctypes.CDLL:
         "gx_replay_free": (None, (pointer,)),
         "gx_replay_add_blocks": (
             c_int,
-            (pointer, pointer, c_size_t, u64, pointer, pointer, pointer),
+            (pointer, pointer, c_size_t, u64, *[pointer] * 6),
         ),
         "gx_replay_add_vcpu": (c_int, (pointer, u32)),
-        "gx_replay_add_vector": (c_int, (pointer, u64)),
+        "gx_replay_add_vector": (c_int, (pointer, u64, c_int)),
         "gx_replay_add_reset": (c_int, (pointer, u64)),
         "gx_replay_provisional": (None, (pointer, u32, u32)),
         "gx_replay_feed": (c_int, (pointer, u32, u64, c_char_p, u64, u64, u64)),
@@ -106,6 +165,12 @@ def replay_library() -> ctypes.CDLL:
         "gx_replay_cuts": (u64, (pointer, pointer, u64)),
         "gx_replay_traps": (u64, (pointer, pointer, u64)),
         "gx_replay_vectors": (u64, (pointer, pointer, u64)),
+        "gx_replay_settle": (None, (pointer,)),
+        "gx_replay_nodes": (u64, (pointer, pointer, u64)),
+        "gx_replay_costs": (c_int, (pointer, pointer, u32)),
+        "gx_replay_tree_info": (None, (pointer, pointer, pointer)),
+        "gx_replay_handlers": (u64, (pointer, pointer, u64)),
+        "gx_replay_tasks": (u64, (pointer, pointer, u64)),
         "gx_replay_error": (c_char_p, (pointer,)),
         "gx_replay_error_offset": (u64, (pointer,)),
         "gx_decoder_tail": (

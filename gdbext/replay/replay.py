@@ -12,14 +12,26 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from gdbext.errors import NativeError, TraceFormatError
+from gdbext.replay.calls import CallTables, Cost, HandlerRow, NodeKind, TaskRow, TreeRow
 from gdbext.replay.classify import Classifier
-from gdbext.replay.library import CCut, CEdge, CStats, CTrap, replay_library
+from gdbext.replay.library import (
+    CCost,
+    CCut,
+    CEdge,
+    CHandler,
+    CNode,
+    CStats,
+    CTask,
+    CTrap,
+    replay_library,
+)
 from gdbext.replay.tables import Cut, Edge, Stats, Tables, Trap, TrapSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from gdbext.recording.reader import ChunkData, Recording
+    from gdbext.replay.functions import FunctionNumbers
 
 __all__ = ["Replay"]
 
@@ -41,21 +53,25 @@ class Replay:
         *,
         mode_at: Callable[[int], str | None] | None = None,
         m_profile: bool | None = None,
-        vectors: Iterable[int] = (),
+        vectors: Mapping[int, int] | None = None,
         resets: Iterable[int] = (),
+        functions: FunctionNumbers | None = None,
     ) -> None:
         """Nothing is replayed yet.
 
         Args:
             mode_at: for 32-bit Arm, what mapping symbols say of an address.
             m_profile: whether 32-bit Arm code is M-profile; None: as the code tells.
-            vectors: addresses of trap handlers, from the vector table (without Thumb bit).
+            vectors: addresses of trap handlers, from the vector table (without Thumb bit), with
+                NodeKind.INTERRUPT or EXCEPTION, or 0 where that is not known.
             resets: addresses where the machine begins after a reset.
+            functions: None: calls are not followed into functions, the tree has one node.
         """
         self.recording = recording
         target = str(recording.meta.get("target", ""))
         self._has_events = "discontinuity" in recording.meta.get("features", ())
-        self._vectors = set(vectors)
+        self._vectors = dict(vectors or {})
+        self._functions = functions
         self._resets = set(resets)
         self.classes = Classifier(target, mode_at, m_profile)
         self._lib = replay_library()
@@ -64,6 +80,7 @@ class Replay:
         self._blocks_done = 1
         self._vcpus: set[int] = set()
         self._tables: Tables | None = None
+        self._calls: CallTables | None = None
 
     def __del__(self) -> None:
         self._free()
@@ -82,7 +99,7 @@ class Replay:
         self._replay_new(progress)
         if self._stats().late:
             # Edges were counted before their ends were known as handlers: once more, knowing.
-            self._vectors.update(self._learned())
+            self._vectors.update(dict.fromkeys(self._learned() - self._vectors.keys(), 0))
             self._free()
             self._replay_new(progress)
 
@@ -92,9 +109,20 @@ class Replay:
             self._tables = self._read_tables()
         return self._tables
 
+    def calls(self) -> CallTables:
+        """The tree of calls, handlers and tasks up to the last `update`."""
+        if self._calls is None:
+            self._calls = self._read_calls()
+        return self._calls
+
+    def set_functions(self, functions: FunctionNumbers) -> None:
+        """Other functions: the next `update` replays everything again."""
+        self._functions = functions
+        self._free()
+
     def _replay_new(self, progress: Callable[[float], None] | None) -> None:
         handle = self._open()
-        self._tables = None
+        self._tables = self._calls = None
         self._add_blocks(handle)
         todo = len(self.recording.chunks) - self._chunks_done + len(self.recording.partial)
         for done, data in enumerate(self.recording.data(self._chunks_done)):
@@ -133,8 +161,8 @@ class Replay:
             if not handle:
                 raise NativeError("no memory for the replay")
             self._handle = int(handle)
-            for address in self._vectors:
-                self._lib.gx_replay_add_vector(self._handle, address)
+            for address, kind in self._vectors.items():
+                self._lib.gx_replay_add_vector(self._handle, address, kind)
             for address in self._resets:
                 self._lib.gx_replay_add_reset(self._handle, address)
         return self._handle
@@ -147,7 +175,7 @@ class Replay:
         self._chunks_done = 0
         self._blocks_done = 1
         self._vcpus = set()
-        self._tables = None
+        self._tables = self._calls = None
 
     def _add_blocks(self, handle: int) -> None:
         blocks = self.recording.blocks
@@ -159,12 +187,47 @@ class Replay:
         kinds = bytes(self.classes.end_kind[first:end])
         flags = bytes(self.classes.flags[first:end])
         targets = self.classes.target[first:end].tobytes()
+        starts = ends = entered = None
+        if self._functions is not None:
+            numbers = self._functions.of_blocks(blocks, first)
+            starts, ends, entered = numbers[0].tobytes(), numbers[1].tobytes(), numbers[2]
         result = self._lib.gx_replay_add_blocks(
-            handle, entries, len(entries), end - first, kinds, flags, targets
+            handle,
+            entries,
+            len(entries),
+            end - first,
+            kinds,
+            flags,
+            targets,
+            starts,
+            ends,
+            entered,
         )
         if result:
             raise TraceFormatError(f"{self.recording.path}: block table is damaged")
         self._blocks_done = end
+
+    def _read_calls(self) -> CallTables:
+        handle = self._open()
+        lib = self._lib
+        lib.gx_replay_settle(handle)
+        deepest, cut = ctypes.c_uint32(), ctypes.c_uint64()
+        lib.gx_replay_tree_info(handle, ctypes.byref(deepest), ctypes.byref(cut))
+        n_functions = len(self._functions) if self._functions is not None else 1
+        costs = (CCost * n_functions)()
+        if lib.gx_replay_costs(handle, costs, n_functions):
+            raise NativeError("no memory for the costs of functions")
+        return CallTables(
+            nodes=[
+                TreeRow(n.parent, n.fn, NodeKind(n.kind), n.depth, n.calls, n.self, n.inclusive)
+                for n in self._copy(lib.gx_replay_nodes, CNode)
+            ],
+            costs=[Cost(c.calls, c.self, c.inclusive) for c in costs],
+            handlers=[_row(HandlerRow, h) for h in self._copy(lib.gx_replay_handlers, CHandler)],
+            tasks=[_row(TaskRow, t) for t in self._copy(lib.gx_replay_tasks, CTask)],
+            deepest=deepest.value,
+            cut_calls=cut.value,
+        )
 
     def _stats(self) -> Stats:
         raw = CStats()
@@ -224,6 +287,11 @@ class Replay:
 def _address(numbers: array[int]) -> int:
     """Where the array's elements are; it must not grow while C writes into it."""
     return numbers.buffer_info()[0]
+
+
+def _row(kind: Any, structure: Any) -> Any:
+    """A named tuple with the structure's fields, in their order."""
+    return kind(*(getattr(structure, name) for name, *_ in structure._fields_))
 
 
 def _restarted(edges: list[Any]) -> dict[int, int]:

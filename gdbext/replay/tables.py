@@ -79,10 +79,18 @@ class Stats:
     """Traps that returned to where nothing had been suspended: a new task begins."""
     ambiguous: int
     """Returns that fitted more than one suspended context; the newest was taken."""
+    late_switches: int
+    """Task switches that only a later return told."""
     resets: int
     """Resets of the machine."""
     unmatched_returns: int
-    """Returns inside handlers that fit no call there."""
+    """Returns that fit no call, while calls were open."""
+    above_start: int
+    """Returns out of what was open when the recording began."""
+    unwinds: int
+    """Frames that were left together with others: longjmp, exceptions."""
+    middle_entries: int
+    """Functions that were entered in the middle."""
     abandoned: int
     """Handlers that never returned."""
     unexplained: int
@@ -101,6 +109,8 @@ class Stats:
     """Deepest nesting of traps."""
     dropped_contexts: int
     """Suspended contexts that were forgotten because there were too many."""
+    dropped_frames: int
+    """Outermost calls of stacks that grew beyond their limit."""
     late: int
     """Edges counted before their end was known as a handler; 0 after a second pass."""
 
