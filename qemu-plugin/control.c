@@ -154,6 +154,9 @@ static void answer(char *line, Reply *r)
     } else if (!strcmp(line, "release")) {
         recorder_release();
     } else {
+        for (char *p = line; *p; p++) { /* the answer is JSON, whatever came */
+            *p = *p >= ' ' && *p <= '~' ? *p : '?';
+        }
         snprintf(message, sizeof(message), "unknown request '%.40s'", line);
         put_error(r, "unknown-request", message);
         return;

@@ -59,7 +59,7 @@ enum {
     GX_EVENT_LAST = GX_EVENT_SYNC
 };
 enum { GX_MARK_START = 1, GX_MARK_STOP = 2, GX_MARK_USER = 3, GX_MARK_LIMIT = 4 };
-enum { GX_GAP_WRITE = 1, GX_GAP_TABLE = 2, GX_GAP_ENCODER = 3 };
+enum { GX_GAP_WRITE = 1, GX_GAP_TABLE = 2, GX_GAP_ENCODER = 3, GX_GAP_UNSUPPORTED = 4 };
 
 /* word of a live buffer: published bytes and open run, one store. */
 #define GX_WORD_RUN_BITS 40

@@ -35,6 +35,7 @@ static struct {
     int api_cur;
     gx_vcpu_udata_cb on_block;
 #if GX_API >= 2
+    bool mixed_up; /* see watch_vcpu_threads() */
     struct qemu_plugin_scoreboard *score;
     qemu_plugin_u64 armed;
     qemu_plugin_u64 cut;
@@ -288,6 +289,11 @@ static void on_translate(GX_ID_ARG struct qemu_plugin_tb *tb GX_UDATA_ARG)
 #else
     (void)userdata;
 #endif
+#if GX_API >= 2
+    if (p.mixed_up) {
+        return;
+    }
+#endif
     if (!read_block(tb, &source) || !(id = blocktable_id(&source))) {
         recorder_table_full();
         return;
@@ -300,6 +306,26 @@ static void on_translate(GX_ID_ARG struct qemu_plugin_tb *tb GX_UDATA_ARG)
 #endif
     instrument_cuts(tb, &source);
 }
+
+#if GX_API >= 2
+/*
+ * With several vCPUs on one thread, QEMU from 10.0 on (seen to 11.1) gives the callbacks the vCPU that translated a block,
+ * whichever runs it, and its inline operations on a scoreboard overwrite a constant of the guest's code, unless that is
+ * vCPU 0. So nothing is instrumented there, which is known before the first block runs. (API number 4 came with 9.2.)
+ */
+static void watch_vcpu_threads(void)
+{
+    static __thread bool seen;
+
+    if (seen && p.api_cur >= 4 && !p.mixed_up) {
+        p.mixed_up = true;
+        recorder_cannot(
+            "this QEMU cannot tell several vCPUs on one thread apart (-icount, thread=single); use one vCPU, "
+            "or -accel tcg,thread=multi without -icount");
+    }
+    seen = true;
+}
+#endif
 
 /* --- vCPU life ------------------------------------------------------------------------------------------------------ */
 
@@ -316,6 +342,9 @@ static void vcpu_init(unsigned index)
     if (!recorder_vcpu_init(index, &elems[index], cut_word(&elems[index]))) {
         fprintf(stderr, "gdbext: vCPU %u is not recorded: no room for it\n", index);
     }
+#if GX_API >= 2
+    watch_vcpu_threads();
+#endif
 }
 
 static void vcpu_sleep(unsigned index, bool resume)

@@ -444,7 +444,8 @@ void recorder_fail(uint32_t reason, const char *message)
     if (recorder.state == RECORDER_FAILED) {
         return;
     }
-    fprintf(stderr, "gdbext: recording stopped: %s\n", message);
+    fprintf(stderr, "gdbext: recording %s: %s\n", recorder.state == RECORDER_RECORDING ? "stopped" : "not possible",
+            message);
     snprintf(recorder.message, sizeof(recorder.message), "%s", message);
     recorder.gap_reason = reason;
     recorder.state = RECORDER_FAILED;
@@ -466,6 +467,19 @@ void recorder_table_full(void)
     /* This thread translates what it runs next, which has no callback any more: end its vCPUs here. */
     for (unsigned i = 0; i < recorder.max_vcpus; i++) {
         if (recorder.vcpus[i] && recorder.vcpus[i]->tid == self) {
+            request(recorder.vcpus[i], ATTENTION_FAIL);
+        }
+    }
+    pthread_mutex_unlock(&recorder.lock);
+}
+
+void recorder_cannot(const char *message)
+{
+    pthread_mutex_lock(&recorder.lock);
+    blocks_missed = true;
+    recorder_fail(GX_GAP_UNSUPPORTED, message);
+    for (unsigned i = 0; i < recorder.max_vcpus; i++) {
+        if (recorder.vcpus[i]) {
             request(recorder.vcpus[i], ATTENTION_FAIL);
         }
     }
@@ -521,10 +535,17 @@ bool recorder_open(const RecorderOptions *options, char *message, size_t message
 
 static void start_vcpu(Vcpu *v, const char *text)
 {
-    if (!v->elem->cursor || v->elem->cursor->state != GX_BUFFER_FILLING) {
-        GxBuffer *b;
+    GxBuffer *b = v->elem->cursor;
 
+    /* Starts and stops of a vCPU that executes nothing fill a buffer too. */
+    if (b && b->state == GX_BUFFER_FILLING && !room_for_request(v, ATTENTION_MARK)) {
+        close_buffer(v);
+    }
+    if (!b || b->state != GX_BUFFER_FILLING) {
         while (!(b = free_buffer(v))) {
+            if (recorder.state == RECORDER_FAILED) {
+                return;
+            }
             wait_changed(10);
         }
         open_buffer(v, b);

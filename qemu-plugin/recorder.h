@@ -129,6 +129,8 @@ void recorder_turn(VcpuElem *e);
 void recorder_limit(VcpuElem *e);
 /* The block table took no more: ends the recording with a gap. */
 void recorder_table_full(void);
+/* From here on nothing can be recorded, on this vCPU's thread: as above, for good. */
+void recorder_cannot(const char *message);
 
 /* --- set-up -------------------------------------------------------------------------------------------------------- */
 
