@@ -28,6 +28,7 @@ PROTOCOL: Final = 1
 MAX_REQUEST_BYTES: Final = 4096
 MAX_ANSWER_BYTES: Final = 1 << 20
 TIMEOUT_S: Final = 30.0
+_QUEUE_RETRY_S: Final = 0.01
 
 _HOW_TO_START = "start QEMU with the plugin (`gdbext qemu-args` prints the arguments)"
 
@@ -174,8 +175,18 @@ class ControlClient:
     def _connected(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.settimeout(self.timeout_s)
+        deadline = time.monotonic() + self.timeout_s
         try:
-            _connect_unix(connection, self.path)
+            # Where the queue of connections is full, connect() does not wait if there is a timeout.
+            while not _connect_if_room(connection, self.path):
+                if time.monotonic() > deadline:
+                    raise ControlError(
+                        f"{self.path}: too many clients wait for the recorder; try again later"
+                    )
+                time.sleep(_QUEUE_RETRY_S)
+        except ControlError:
+            connection.close()
+            raise
         except OSError as error:
             connection.close()
             if isinstance(error, FileNotFoundError):
@@ -350,6 +361,15 @@ class _Answer:
         )
 
 
+def _connect_if_room(connection: socket.socket, path: Path) -> bool:
+    """Connect; False if the listener's queue is full."""
+    try:
+        _connect_unix(connection, path)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def _connect_unix(connection: socket.socket, path: Path) -> None:
     """Connect, also where the path is longer than a socket address can hold (107 bytes)."""
     if len(os.fsencode(path)) < 108:
@@ -379,7 +399,7 @@ def is_listening(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(1.0)
         try:
-            _connect_unix(connection, path)
+            _connect_if_room(connection, path)
         except OSError:
             return False
     return True

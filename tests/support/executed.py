@@ -18,7 +18,7 @@ from gdbext.nativelib import Item, library
 from gdbext.recording.format import Event, unpack_leb
 from gdbext.recording.reader import ChunkData, Recording
 
-__all__ = ["At", "VcpuRun", "executed", "first_difference", "marks", "pieces", "turns"]
+__all__ = ["At", "VcpuRun", "events_of", "executed", "first_difference", "marks", "pieces", "turns"]
 
 MARK_START: Final = 1
 MARK_STOP: Final = 2
@@ -66,6 +66,18 @@ def executed(source: Recording | Path | str) -> list[VcpuRun]:
     for chunk in source.data():
         _take_chunk(runs[chunk.vcpu], chunk, table)
     return runs
+
+
+def events_of(recording: Recording) -> list[list[At]]:
+    """Return each vCPU's events alone, for long recordings; places count blocks instead."""
+    found: list[list[At]] = [[] for _ in range(recording.n_vcpus)]
+    n_blocks = [0] * recording.n_vcpus
+    for chunk in recording.data():
+        for ids, event, payload in _steps(chunk, recording.blocks.count):
+            n_blocks[chunk.vcpu] += len(ids)
+            if event is not None:
+                found[chunk.vcpu].append(At(n_blocks[chunk.vcpu], event, payload))
+    return found
 
 
 def marks(run: VcpuRun) -> list[tuple[int, int, str]]:

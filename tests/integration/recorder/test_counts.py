@@ -14,7 +14,7 @@ import pytest
 from gdbext.target.boards import Board, boards, load_board
 from tests.support.firmware import counters, firmware_path
 from tests.support.gdbext_cli import gdbext
-from tests.support.qemu_runs import icount
+from tests.support.qemu_runs import icount, skip_if_mixed_up
 from tests.support.qemus import QEMU_ROOTS, qemu_in
 from tests.truth.binutils import SizedFunction, functions
 from tests.truth.insnlog import instruction_log
@@ -33,7 +33,7 @@ def qemu_root(request: pytest.FixtureRequest) -> str:
 
 def record(board: Board, elf: Path, qemu_root: str, tmp_path: Path) -> dict[str, int]:
     """Record a run to `t.rec` with the command line; the counters that the program printed."""
-    qemu_in(qemu_root, board.qemu)
+    skip_if_mixed_up(board, qemu_in(qemu_root, board.qemu))
     done = gdbext(
         *("record", elf, "--board", board.name, "-o", "t.rec", "--", *icount(board)),
         runtime=tmp_path,

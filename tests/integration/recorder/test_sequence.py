@@ -14,7 +14,7 @@ from gdbext.target.boards import boards, load_board
 from gdbext.target.qemu_binary import QemuBinary
 from tests.support.executed import executed, first_difference
 from tests.support.firmware import counters, firmware_path
-from tests.support.qemu_runs import icount, record
+from tests.support.qemu_runs import icount, record, skip_if_mixed_up
 from tests.truth.binutils import disassemble, symbols
 from tests.truth.insnlog import collapse, run_logged
 
@@ -28,6 +28,7 @@ def test_recorded_instructions_equal_the_log(
 ) -> None:
     board = load_board(board_name)
     qemu = find_qemu(board.qemu)
+    skip_if_mixed_up(board, qemu)
     name, _, variant = program.partition("-O")
     elf = firmware_path(name, board_name, f"O{variant}" if variant else "")
 
