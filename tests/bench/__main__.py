@@ -39,6 +39,8 @@ def main(arguments: Sequence[str]) -> int:
     except GdbextError as error:
         _say(str(error))
         return 1
+    except KeyboardInterrupt:
+        return 130
     print(_machine_line(machine), *_caveats(machine), "", sep="\n")
     print(table.text(rows), end="")
     if options.json:

@@ -8,7 +8,7 @@ import resource
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -63,15 +63,14 @@ def run(
     return usage
 
 
-def wait_used(
-    process: subprocess.Popen[bytes],
-    started: float,
-    clock: Callable[[], float] = time.monotonic,
-) -> Usage:
+def wait_used(process: subprocess.Popen[bytes], started: float) -> Usage:
     """Wait for the end of a process and return what it used; sets `process.returncode`.
 
-    It is killed after ten minutes. A process begins with the memory of the one that started it, as
-    far as the kernel's maximum goes; that is checked.
+    It is killed after ten minutes, or when this is interrupted. The kernel's maximum of a process
+    begins with the memory of the one that started it; whether that matters is checked.
+
+    Args:
+        started: `time.monotonic()` before its start.
 
     Raises:
         BenchError: this process has used more memory, so that the other's cannot be told.
@@ -80,7 +79,11 @@ def wait_used(
     killer.start()
     try:
         _, status, used = os.wait4(process.pid, 0)
-        wall_s = clock() - started
+        wall_s = time.monotonic() - started
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
     finally:
         killer.cancel()
     process.returncode = os.waitstatus_to_exitcode(status)
