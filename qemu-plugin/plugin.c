@@ -80,8 +80,8 @@ static void on_block(unsigned int index, void *userdata)
     if (!is_armed(e)) {
         return;
     }
-    if (__builtin_expect(*cut_word(e) != 0, 0)) {
-        recorder_cut(e);
+    if (__builtin_expect(*cut_word(e) != 0, 0) && !recorder_cut(e)) {
+        return;
     }
     if (!recorder_hit(e, id)) {
         recorder_miss(e, id);
@@ -122,22 +122,24 @@ static void on_block_multi(unsigned int index, void *userdata)
     }
 #if GX_API < 2
     if (!recorder.cut_inexact) {
-        if (p.cut && p.last) {
-            recorder_cut(p.last->elem); /* on this thread, too */
+        if (p.cut && p.last && !recorder_cut(p.last->elem) && p.last == e->vcpu) { /* on this thread, too */
+            return;
         }
         p.last = e->vcpu;
         recorder.cut_owner = e->vcpu;
     }
 #else
-    if (__builtin_expect(e->cut != 0, 0)) {
-        recorder_cut(e);
+    if (__builtin_expect(e->cut != 0, 0) && !recorder_cut(e)) {
+        return;
     }
 #endif
     if (running != index) {
-        if (running != UINT32_MAX) {
-            recorder_turn(e);
-        }
+        const bool turn = running != UINT32_MAX;
+
         running = index;
+        if (turn && !recorder_turn(e)) {
+            return;
+        }
     }
     if (!recorder_hit(e, (uint32_t)(uintptr_t)userdata)) {
         recorder_miss(e, (uint32_t)(uintptr_t)userdata);

@@ -384,22 +384,27 @@ void recorder_miss(VcpuElem *e, uint32_t id)
     publish(b, p);
 }
 
-void recorder_cut(VcpuElem *e)
+bool recorder_cut(VcpuElem *e)
 {
-    if (attend(e->vcpu)) {
+    const bool records = attend(e->vcpu);
+
+    if (records) {
         flush_cut(e->vcpu);
         make_room(e->vcpu);
     }
     *e->vcpu->cut = 0;
+    return records && armed(e->vcpu);
 }
 
-static void vcpu_event(VcpuElem *e, unsigned type, unsigned n, const uint64_t *numbers)
+static bool vcpu_event(VcpuElem *e, unsigned type, unsigned n, const uint64_t *numbers)
 {
-    if (attend(e->vcpu)) {
-        flush_cut(e->vcpu);
-        put_numbers(e->vcpu, type, n, numbers);
-        make_room(e->vcpu);
+    if (!attend(e->vcpu)) {
+        return false;
     }
+    flush_cut(e->vcpu);
+    put_numbers(e->vcpu, type, n, numbers);
+    make_room(e->vcpu);
+    return armed(e->vcpu);
 }
 
 void recorder_trap(VcpuElem *e, unsigned kind, uint64_t from, uint64_t to)
@@ -412,11 +417,11 @@ void recorder_sleep(VcpuElem *e, bool resume)
     vcpu_event(e, resume ? GX_EVENT_RESUME : GX_EVENT_IDLE, 1, (const uint64_t[]){recorder_now_ns()});
 }
 
-void recorder_turn(VcpuElem *e)
+bool recorder_turn(VcpuElem *e)
 {
     static uint64_t number; /* all vCPUs take turns on one thread, so nobody races */
 
-    vcpu_event(e, GX_EVENT_TURN, 1, (const uint64_t[]){number++});
+    return vcpu_event(e, GX_EVENT_TURN, 1, (const uint64_t[]){number++});
 }
 
 void recorder_limit(VcpuElem *e)

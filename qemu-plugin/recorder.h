@@ -121,10 +121,11 @@ static inline bool recorder_hit(VcpuElem *e, uint32_t id)
 /* --- called by vCPU threads --------------------------------------------------------------------------------------- */
 
 void recorder_miss(VcpuElem *e, uint32_t id);
-void recorder_cut(VcpuElem *e);
+/* False, here and below: recording ended meanwhile, so the block that comes must not be written. */
+bool recorder_cut(VcpuElem *e);
 void recorder_trap(VcpuElem *e, unsigned kind, uint64_t from, uint64_t to);
 void recorder_sleep(VcpuElem *e, bool resume);
-void recorder_turn(VcpuElem *e);
+bool recorder_turn(VcpuElem *e);
 /* The instruction limit is reached: end all recordings and hold this vCPU until recorder_release(). */
 void recorder_limit(VcpuElem *e);
 /* The block table took no more: ends the recording with a gap. */
