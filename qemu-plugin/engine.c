@@ -227,7 +227,7 @@ static unsigned trap_kind(const GxReplay *r, const GxVcpu *v, GxContext interrup
         return v->trap_event == 1 ? GX_NODE_INTERRUPT : GX_NODE_EXCEPTION;
     }
     return interrupted.begun || r->blocks.end_kind[interrupted.from] == GX_END_TRAP_CALL ? GX_NODE_EXCEPTION
-                                                                                          : GX_NODE_INTERRUPT;
+                                                                                         : GX_NODE_INTERRUPT;
 }
 
 static void enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, bool tail_chained, bool maybe_call)
@@ -432,8 +432,7 @@ static bool leaves_handler(GxReplay *r, GxVcpu *v, uint32_t id)
     /* A jump through a pointer, unless it goes where something was interrupted. */
     return kind == GX_END_JUMP_INDIRECT && at_base(&top->stack) &&
            (v->trap_event || gx_fits(b, &top->interrupted, address) == GX_FIT_EXACT ||
-            find_suspended(r, e, address, GX_FIT_EXACT) >= 0 ||
-            (!r->has_events && gx_set_has(&r->vectors, address)));
+            find_suspended(r, e, address, GX_FIT_EXACT) >= 0 || (!r->has_events && gx_set_has(&r->vectors, address)));
 }
 
 /* The program itself went on. */

@@ -14,10 +14,10 @@ typedef struct GxStats {
     uint64_t traps; /* entries */
     uint64_t trap_returns;
     uint64_t tail_chains;
-    uint64_t task_switches;     /* control went on in a stack that was suspended earlier */
-    uint64_t context_starts;    /* control went to where nothing was suspended: a task begins */
-    uint64_t ambiguous;         /* several suspended contexts fitted */
-    uint64_t late_switches;     /* of the switches: told only by a later return */
+    uint64_t task_switches;  /* control went on in a stack that was suspended earlier */
+    uint64_t context_starts; /* control went to where nothing was suspended: a task begins */
+    uint64_t ambiguous;      /* several suspended contexts fitted */
+    uint64_t late_switches;  /* of the switches: told only by a later return */
     uint64_t resets;
     uint64_t unmatched_returns; /* returns that fit no call, with calls open */
     uint64_t above_start;       /* returns out of what was open when the recording began */
@@ -29,11 +29,11 @@ typedef struct GxStats {
     uint64_t resumes;           /* blocks left in the middle that went on after (MMIO) */
     uint64_t gaps;
     uint64_t gap_blocks;
-    uint64_t starts;            /* first blocks after start */
+    uint64_t starts; /* first blocks after start */
     uint64_t max_nesting;
     uint64_t dropped_contexts;
-    uint64_t dropped_frames;    /* outermost frames of a stack that grew beyond its limit */
-    uint64_t late;              /* edges counted before their end was known as a handler */
+    uint64_t dropped_frames; /* outermost frames of a stack that grew beyond its limit */
+    uint64_t late;           /* edges counted before their end was known as a handler */
 } GxStats;
 
 /* A place where a program was interrupted. */
@@ -62,9 +62,9 @@ typedef struct GxStack {
 
 typedef struct GxTask {
     GxStack stack;
-    GxContext place;    /* where a trap suspended it; from 0: it waits in a routine that switches */
+    GxContext place; /* where a trap suspended it; from 0: it waits in a routine that switches */
     bool suspended;
-    uint32_t entry_fn;  /* function it began with */
+    uint32_t entry_fn; /* function it began with */
     uint64_t switches_in;
     uint64_t self;      /* instructions, handlers not among them */
     uint64_t run_start; /* `self` at the last switch to it */
@@ -113,13 +113,13 @@ typedef struct GxHandler {
 typedef struct GxEngine {
     GxTask *tasks;
     uint32_t n_tasks;
-    uint32_t task;      /* the current one */
+    uint32_t task; /* the current one */
     uint32_t n_levels;
     GxLevel levels[GX_LEVELS_MAX];
-    GxStack *stack;     /* the current one, of a task or a trap */
-    uint64_t charged;   /* instruction count up to which all are given to nodes, */
+    GxStack *stack;           /* the current one, of a task or a trap */
+    uint64_t charged;         /* instruction count up to which all are given to nodes, */
     uint64_t context_charged; /* and to tasks and handlers */
-    uint64_t order;     /* of suspensions */
+    uint64_t order;           /* of suspensions */
 } GxEngine;
 
 #endif

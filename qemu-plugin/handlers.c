@@ -20,10 +20,7 @@ static uint32_t key_of(uint64_t value)
     return (uint32_t)(shift << EXACT_BITS | value >> shift);
 }
 
-static uint64_t value_of(uint32_t key)
-{
-    return (uint64_t)(key & ((1u << EXACT_BITS) - 1)) << (key >> EXACT_BITS);
-}
+static uint64_t value_of(uint32_t key) { return (uint64_t)(key & ((1u << EXACT_BITS) - 1)) << (key >> EXACT_BITS); }
 
 static uint32_t slot_of(const GxHistogram *h, uint32_t key)
 {
@@ -95,7 +92,7 @@ static int by_key(const void *a, const void *b)
 /* The lower median. */
 uint64_t gx_histogram_median(const GxHistogram *h)
 {
-    uint32_t (*sorted)[2] = malloc(((size_t)h->used + 1) * sizeof(*sorted));
+    uint32_t(*sorted)[2] = malloc(((size_t)h->used + 1) * sizeof(*sorted));
     uint64_t seen = 0, result = 0;
     uint32_t n = 0;
 

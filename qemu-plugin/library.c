@@ -94,7 +94,8 @@ static bool reserve_blocks(GxReplay *r, uint32_t need)
         !resize(&b->last, sizeof(*b->last), capacity) || !resize(&b->target, sizeof(*b->target), capacity) ||
         !resize(&b->n_insns, sizeof(*b->n_insns), capacity) || !resize(&b->end_kind, 1, capacity) ||
         !resize(&b->flags, 1, capacity) || !resize(&b->fn_first, sizeof(*b->fn_first), capacity) ||
-        !resize(&b->fn_last, sizeof(*b->fn_last), capacity) || !resize(&b->is_entry, 1, capacity) || !resize(&b->sizes_at, sizeof(*b->sizes_at), capacity) ||
+        !resize(&b->fn_last, sizeof(*b->fn_last), capacity) || !resize(&b->is_entry, 1, capacity) ||
+        !resize(&b->sizes_at, sizeof(*b->sizes_at), capacity) ||
         !resize(&r->other_arrivals, sizeof(*r->other_arrivals), capacity) ||
         !resize(&r->continued, sizeof(*r->continued), capacity) || !gx_edges_reserve(&r->edges, capacity)) {
         return false;
@@ -310,6 +311,29 @@ uint64_t gx_replay_vectors(const GxReplay *r, uint64_t *out, uint64_t max)
     return n;
 }
 
+/*
+ * A live recording may know that the last block was left in the middle, for now: its rest is taken off (sign -1) what
+ * reads the counters, and put back (+1) afterwards.
+ */
+static void provisional(const GxReplay *r, int sign)
+{
+    for (unsigned i = 0; i < GX_VCPUS_MAX; i++) {
+        const GxVcpu *v = r->vcpus[i];
+
+        if (v && v->provisional && v->engine.stack->n) {
+            const uint64_t rest = (uint64_t)sign * (r->blocks.n_insns[v->prev] - v->provisional);
+            const GxEngine *e = &v->engine;
+
+            r->tree.nodes[e->stack->frames[e->stack->n - 1].node].self += rest;
+            if (e->n_levels) {
+                r->handlers[e->levels[e->n_levels - 1].handler].self += rest;
+            } else {
+                e->tasks[e->task].self += rest;
+            }
+        }
+    }
+}
+
 /* Open runs of handlers and instructions not yet given to a node count as they are now. */
 void gx_replay_settle(GxReplay *r)
 {
@@ -327,6 +351,7 @@ uint64_t gx_replay_nodes(const GxReplay *r, GxTreeRow *out, uint64_t max)
     if (!inclusive) {
         return 0;
     }
+    provisional(r, -1);
     gx_tree_inclusive(&r->tree, inclusive);
     for (uint64_t n = 0; out && n < r->tree.count && n < max; n++) {
         const GxNode *node = &r->tree.nodes[n];
@@ -339,13 +364,19 @@ uint64_t gx_replay_nodes(const GxReplay *r, GxTreeRow *out, uint64_t max)
                              .self = node->self,
                              .inclusive = inclusive[n]};
     }
+    provisional(r, 1);
     free(inclusive);
     return r->tree.count;
 }
 
 int gx_replay_costs(const GxReplay *r, GxFunctionCost *out, uint32_t n_functions)
 {
-    return gx_tree_functions(&r->tree, out, n_functions) ? 0 : -1;
+    bool done;
+
+    provisional(r, -1);
+    done = gx_tree_functions(&r->tree, out, n_functions);
+    provisional(r, 1);
+    return done ? 0 : -1;
 }
 
 void gx_replay_tree_info(const GxReplay *r, uint32_t *deepest, uint64_t *cut_calls)
@@ -356,6 +387,7 @@ void gx_replay_tree_info(const GxReplay *r, uint32_t *deepest, uint64_t *cut_cal
 
 uint64_t gx_replay_handlers(const GxReplay *r, GxHandlerRow *out, uint64_t max)
 {
+    provisional(r, -1);
     for (uint64_t i = 0; out && i < r->n_handlers && i < max; i++) {
         const GxHandler *h = &r->handlers[i];
 
@@ -372,6 +404,7 @@ uint64_t gx_replay_handlers(const GxReplay *r, GxHandlerRow *out, uint64_t max)
                                 .median_period = gx_histogram_median(&h->period),
                                 .max_period = h->period.max};
     }
+    provisional(r, 1);
     return r->n_handlers;
 }
 
@@ -379,6 +412,7 @@ uint64_t gx_replay_tasks(const GxReplay *r, GxTaskRow *out, uint64_t max)
 {
     uint64_t n = 0;
 
+    provisional(r, -1);
     for (unsigned i = 0; i < GX_VCPUS_MAX; i++) {
         const GxEngine *e = r->vcpus[i] ? &r->vcpus[i]->engine : NULL;
 
@@ -395,6 +429,7 @@ uint64_t gx_replay_tasks(const GxReplay *r, GxTaskRow *out, uint64_t max)
             }
         }
     }
+    provisional(r, 1);
     return n;
 }
 

@@ -30,7 +30,14 @@ enum {
 };
 
 /* Twin: BlockFlag in gdbext/replay/classify.py. */
-enum { GX_FLAG_CONDITIONAL = 1, GX_FLAG_MEMORY = 2, GX_FLAG_REPEAT = 4, GX_FLAG_MAY_EXC_RETURN = 8, GX_FLAG_WAIT = 16, GX_FLAG_SWITCH = 32 };
+enum {
+    GX_FLAG_CONDITIONAL = 1,
+    GX_FLAG_MEMORY = 2,
+    GX_FLAG_REPEAT = 4,
+    GX_FLAG_MAY_EXC_RETURN = 8,
+    GX_FLAG_WAIT = 16,
+    GX_FLAG_SWITCH = 32
+};
 
 /* What is known of a block; by id, 0 unused. */
 typedef struct GxBlocks {
@@ -43,9 +50,9 @@ typedef struct GxBlocks {
     uint16_t *n_insns;
     uint8_t *end_kind;
     uint8_t *flags;
-    uint32_t *fn_first;    /* number of the function of its first instruction, 0: none */
-    uint32_t *fn_last;     /* and of its last */
-    uint8_t *is_entry;     /* its first instruction is that function's first */
+    uint32_t *fn_first; /* number of the function of its first instruction, 0: none */
+    uint32_t *fn_last;  /* and of its last */
+    uint8_t *is_entry;  /* its first instruction is that function's first */
     uint64_t *sizes_at; /* where its instruction sizes begin in `sizes` */
     uint8_t *sizes;
     uint64_t sizes_used;
@@ -140,7 +147,7 @@ typedef struct GxReplay {
     GxAddressSet resets;
     GxAddressSet interrupts; /* handlers known to be asynchronous, */
     GxAddressSet exceptions; /* and synchronous */
-    bool has_events; /* QEMU reported traps (discontinuity callback) */
+    bool has_events;         /* QEMU reported traps (discontinuity callback) */
     bool m_profile;
     GxStats stats;
     GxTree tree;
@@ -212,8 +219,7 @@ static inline bool gx_engine_quick(GxReplay *r, GxEngine *e, uint32_t id, uint32
             (GxFrame){.ret = return_address, .node = node, .fn = r->tree.nodes[node].fn, .has_ret = true};
         return true;
     }
-    if ((flags & GX_EDGE_RETURN) && top->has_ret && top->ret == r->blocks.address[id] && !top->tail &&
-        !top->switched) {
+    if ((flags & GX_EDGE_RETURN) && top->has_ret && top->ret == r->blocks.address[id] && !top->tail && !top->switched) {
         gx_engine_charge(r, e, n_insns);
         s->n--;
         return true;

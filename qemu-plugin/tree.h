@@ -19,14 +19,14 @@ enum {
     GX_NODE_EXCEPTION = 5
 };
 
-#define GX_NODES_MAX (4u << 20)
+#define GX_NODES_MAX      (4u << 20)
 #define GX_NODE_DEPTH_MAX 1000
 
 typedef struct GxNode {
     uint32_t parent;
-    uint32_t fn;   /* number of the function, as Python gave it; 0 unknown */
+    uint32_t fn; /* number of the function, as Python gave it; 0 unknown */
     uint16_t kind;
-    uint16_t depth; /* the root's children have 1 */
+    uint16_t depth;      /* the root's children have 1 */
     uint32_t last_child; /* the child found last: most calls repeat */
     uint64_t calls;
     uint64_t self;
@@ -48,7 +48,6 @@ typedef struct GxFunctionCost {
     uint64_t self;
     uint64_t inclusive; /* of its outermost activations */
 } GxFunctionCost;
-
 
 bool gx_tree_init(GxTree *t);
 void gx_tree_free(GxTree *t);

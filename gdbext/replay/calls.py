@@ -52,8 +52,9 @@ class Cost(NamedTuple):
 class HandlerRow(NamedTuple):
     """One handler, by the address of its first instruction.
 
-    `min_insns` to `max_insns` are about the `complete` ones of `runs`, nested handlers not counted; medians
-    are exact below 4,096 and to 12 bits above. Periods: instructions of the vCPU between entries.
+    `min_insns` to `max_insns` are about the `complete` ones of `runs`, nested handlers not
+    counted; medians are exact below 4,096 and to 12 bits above. Periods: instructions of the vCPU
+    between entries.
     """
 
     address: int

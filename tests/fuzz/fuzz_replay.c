@@ -23,6 +23,7 @@ enum { OPTION_EVENTS = 1, OPTION_M_PROFILE = 2, OPTION_PROVISIONAL = 4 };
 #define CHUNKS_MAX      16
 #define VCPUS           3
 #define TAIL            8
+#define FUNCTIONS       32
 
 #define CHECK(condition)                                                                   \
     do {                                                                                   \
@@ -162,6 +163,21 @@ static void decode(Chunk *c)
 
 /* --- all chunks, by the replay ---------------------------------------------------------------------------------------- */
 
+static uint32_t fn_first[BLOCKS_MAX], fn_last[BLOCKS_MAX];
+static uint8_t is_entry[BLOCKS_MAX];
+
+/* A function every 16 bytes, but for some nameless code. */
+static void number_functions(void)
+{
+    for (uint64_t i = 0; i < table.count; i++) {
+        const uint64_t address = table.address[i];
+
+        fn_first[i] = address % 128 < 16 ? 0 : (uint32_t)(1 + address / 16 % (FUNCTIONS - 1));
+        fn_last[i] = i % 7 ? fn_first[i] : (uint32_t)(i % FUNCTIONS);
+        is_entry[i] = fn_first[i] && address % 16 == 0;
+    }
+}
+
 static GxReplay *new_replay(uint8_t options, unsigned vcpus, const uint64_t *vectors,
                             unsigned n_vectors, const uint64_t *resets, unsigned n_resets)
 {
@@ -169,13 +185,14 @@ static GxReplay *new_replay(uint8_t options, unsigned vcpus, const uint64_t *vec
 
     CHECK(r);
     for (unsigned i = 0; i < n_vectors; i++) {
-        CHECK(gx_replay_add_vector(r, vectors[i]) == 0);
+        CHECK(gx_replay_add_vector(r, vectors[i], i % 3 ? GX_NODE_TASK + (int)(i % 3) : 0) == 0);
     }
     for (unsigned i = 0; i < n_resets; i++) {
         CHECK(gx_replay_add_reset(r, resets[i]) == 0);
     }
+    number_functions();
     CHECK(gx_replay_add_blocks(r, table.entries, table.length, table.count, table.end_kind,
-                               table.flags, table.target) == 0);
+                               table.flags, table.target, fn_first, fn_last, is_entry) == 0);
     for (uint32_t vcpu = 0; vcpu < vcpus; vcpu++) {
         CHECK(gx_replay_add_vcpu(r, vcpu) == 0);
     }
@@ -212,6 +229,55 @@ static bool feed_growing(GxReplay *r, const Chunk *c, uint64_t budget, uint8_t o
         gx_decoder_skip(d, &t);
     }
     return good && feed(r, c, c->length, c->run, budget);
+}
+
+/* What the tree, the tasks and the handlers say of instructions; compared with the totals. */
+static void check_tree(GxReplay *r)
+{
+    const uint64_t n = gx_replay_nodes(r, NULL, 0), n_tasks = gx_replay_tasks(r, NULL, 0);
+    const uint64_t n_handlers = gx_replay_handlers(r, NULL, 0);
+    GxTreeRow *nodes = calloc(n, sizeof(*nodes));
+    GxTaskRow *tasks = calloc(n_tasks + 1, sizeof(*tasks));
+    GxHandlerRow *handlers = calloc(n_handlers + 1, sizeof(*handlers));
+    GxFunctionCost costs[FUNCTIONS];
+    uint64_t total = 0, self = 0, of_functions = 0, insns, blocks, calls = 0;
+
+    CHECK(nodes && tasks && handlers);
+    for (uint32_t vcpu = 0; vcpu < VCPUS; vcpu++) {
+        gx_replay_totals(r, vcpu, &insns, &blocks);
+        total += insns;
+    }
+    gx_replay_settle(r);
+    gx_replay_nodes(r, nodes, n);
+    gx_replay_tasks(r, tasks, n_tasks);
+    gx_replay_handlers(r, handlers, n_handlers);
+    CHECK(gx_replay_costs(r, costs, FUNCTIONS) == 0);
+    for (uint64_t i = 0; i < n; i++) {
+        CHECK(i == 0 || (nodes[i].parent < i && nodes[i].depth == nodes[nodes[i].parent].depth + 1));
+        CHECK(nodes[i].self <= nodes[i].inclusive && nodes[i].fn < FUNCTIONS);
+        self += nodes[i].self;
+        calls += nodes[i].calls;
+    }
+    for (uint64_t i = 0; i < FUNCTIONS; i++) {
+        CHECK(costs[i].self <= costs[i].inclusive);
+        of_functions += costs[i].self;
+        calls -= costs[i].calls;
+    }
+    CHECK(nodes[0].inclusive == self);
+    CHECK(of_functions == self);
+    CHECK(calls == 0);
+    CHECK(self == total);
+    for (uint64_t i = 0; i < n_tasks; i++) {
+        total -= tasks[i].self;
+    }
+    for (uint64_t i = 0; i < n_handlers; i++) {
+        CHECK(handlers[i].complete <= handlers[i].count + handlers[i].tail_chained);
+        total -= handlers[i].self;
+    }
+    CHECK(total == 0);
+    free(nodes);
+    free(tasks);
+    free(handlers);
 }
 
 /* Sum of what the tables say of instructions and blocks; compared with the totals. */
@@ -253,6 +319,7 @@ static void check_sums(GxReplay *r)
     free(executions);
     free(cuts);
     free(edges);
+    check_tree(r);
 }
 
 static void check_same(GxReplay *a, GxReplay *b)
