@@ -92,6 +92,11 @@ def changed_blocks(
         if expected is not None and expected != blocks.code(block):
             changed.add(block)
     n_in_file = sum(1 for b in range(1, len(blocks)) if symbols.is_code(blocks.address[b]))
+    if not n_in_file and len(blocks) > 1 and same_file is False:
+        raise SymbolError(
+            f"{symbols.path}: not the program that was recorded: none of the {len(blocks) - 1} "
+            "executed blocks lies in its code; give the ELF that ran"
+        )
     wrong = len(changed) > CHANGED_SHARE_MAX * n_in_file or same_file is False
     if changed and wrong and same_file is not True:
         where = min(blocks.address[block] for block in changed)

@@ -127,6 +127,11 @@ class Workspace:
         """Totals of the recording; `top` is for who prints it."""
         del top
         notes = list(self.symbols.notes)
+        if self._is_same_file() is False:
+            notes.append(
+                "the ELF file is not the one that was recorded (its SHA-256 differs), "
+                "but the code that ran is the same"
+            )
         if self._changed:
             notes.append(f"{len(self._changed)} executed blocks have other bytes than the ELF file")
         if "cut-inexact" in self.meta.get("features", ()):
