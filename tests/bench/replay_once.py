@@ -11,23 +11,16 @@ import sys
 import time
 from pathlib import Path
 
-from gdbext.recording.reader import Recording
-from gdbext.replay.replay import Replay
-from gdbext.symbols import Symbols
+from gdbext.analyses.workspace import Workspace
 
 
 def main(recording_path: str, elf: str) -> None:
     """Replay with all that an analysis needs."""
-    symbols = Symbols.open(Path(elf))
-    vectors = [vector.handler for vector in symbols.vector_table(0) if vector.number > 1]
-    with Recording.open(Path(recording_path)) as recording:
-        replay = Replay(
-            recording, mode_at=symbols.mode_at, m_profile=symbols.m_profile, vectors=vectors
-        )
-        wall, cpu = time.monotonic(), time.process_time()
-        replay.update()
-        tables = replay.tables()
-        wall, cpu = time.monotonic() - wall, time.process_time() - cpu
+    workspace = Workspace(Path(recording_path), Path(elf))
+    wall, cpu = time.monotonic(), time.process_time()
+    workspace.refresh()
+    tables = workspace.program.tables
+    wall, cpu = time.monotonic() - wall, time.process_time() - cpu
     json.dump(
         {
             "wall_s": wall,
