@@ -12,8 +12,12 @@ from gdbext.errors import SymbolError
 from gdbext.replay.kinds import EndKind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gdbext.recording.blocks import BlockTable
+    from gdbext.replay.calls import CallTables
     from gdbext.replay.classify import Classifier
+    from gdbext.replay.functions import FunctionNumbers
     from gdbext.replay.tables import Tables
     from gdbext.symbols import Symbols
 
@@ -34,12 +38,16 @@ class Program:
         tables: Tables,
         symbols: Symbols,
         changed: frozenset[int],
+        calls: Callable[[], CallTables],
+        numbers: FunctionNumbers,
     ) -> None:
         """Join what belongs together.
 
         Args:
             target: QEMU's target name.
             changed: ids of blocks whose bytes are not the ELF file's (`changed_blocks`).
+            calls: gives the engine's results, read when first asked for.
+            numbers: the functions by the numbers that the engine's results use.
         """
         self.target = target
         self.blocks = blocks
@@ -47,11 +55,18 @@ class Program:
         self.tables = tables
         self.symbols = symbols
         self.changed = changed
+        self.numbers = numbers
+        self._read_calls = calls
 
     @cached_property
     def counts(self) -> InsnCounts:
         """Executions of each instruction."""
         return count_insns(self.blocks, self.tables, self.changed)
+
+    @cached_property
+    def calls(self) -> CallTables:
+        """The tree of calls, handlers and tasks."""
+        return self._read_calls()
 
     @cached_property
     def self_insns(self) -> dict[int, int]:

@@ -69,13 +69,14 @@ class Workspace:
         self._progress = progress
         self._check_machine()
         vectors, resets = self._vectors()
+        self._numbers = FunctionNumbers(self.symbols)
         self._replay = Replay(
             self.recording,
             mode_at=self.symbols.mode_at,
             m_profile=self.symbols.m_profile,
             vectors=vectors,
             resets=resets,
-            functions=FunctionNumbers(self.symbols),
+            functions=self._numbers,
         )
         self._changed: frozenset[int] = frozenset()
         self._checked = 1
@@ -106,7 +107,8 @@ class Workspace:
             found_calls(blocks, self._replay.classes, tables)
         ):
             # Calls into the functions found now can be followed: once more.
-            self._replay.set_functions(FunctionNumbers(self.symbols))
+            self._numbers = FunctionNumbers(self.symbols)
+            self._replay.set_functions(self._numbers)
             self._replay.update(self._progress)
 
     @property
@@ -120,6 +122,8 @@ class Workspace:
                 self._replay.tables(),
                 self.symbols,
                 self._changed,
+                self._replay.calls,
+                self._numbers,
             )
         return self._program
 
