@@ -11,6 +11,7 @@ import ctypes
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
@@ -52,6 +53,8 @@ class VcpuRun:
     """Begun instructions, oldest first."""
     events: list[At] = field(default_factory=list)
     """All events but CUT, oldest first."""
+    starts: array[int] = field(default_factory=lambda: array("Q"))
+    """Where in `addresses` each block begins."""
     last_block: int = 0
     """How many instructions of the newest block are at the end of `addresses`."""
 
@@ -170,7 +173,10 @@ def _take_chunk(run: VcpuRun, chunk: ChunkData, table: list[bytes]) -> None:
     block_end = 0  # where its instructions end
     for ids, event, payload in _steps(chunk, len(table) - 1):
         if ids:
-            run.addresses.frombytes(b"".join([table[number] for number in ids]))
+            parts = [table[number] for number in ids]
+            sizes = (len(part) // 8 for part in parts)
+            run.starts.extend([*accumulate(sizes, initial=len(run.addresses))][:-1])
+            run.addresses.frombytes(b"".join(parts))
             block, block_end = ids[-1], len(run.addresses)
             run.last_block = len(table[block]) // 8
         if event is None:
