@@ -204,7 +204,7 @@ bool blocktable_is_full(void) { return bt.full; }
 
 uint32_t blocktable_count(void) { return __atomic_load_n(&bt.count, __ATOMIC_ACQUIRE); }
 
-unsigned blocktable_n_insns(uint32_t id) { return bt.n_insns[id]; }
+const uint16_t *blocktable_n_insns(void) { return bt.n_insns; }
 
 const uint8_t *blocktable_entries_after(uint32_t id, uint64_t *length, uint32_t *n)
 {

@@ -31,7 +31,8 @@ const char *blocktable_error(void);
 bool blocktable_is_full(void);
 
 uint32_t blocktable_count(void);
-unsigned blocktable_n_insns(uint32_t id);
+/* Numbers of instructions, by id; the array stays where it is while it grows. */
+const uint16_t *blocktable_n_insns(void);
 
 /* Entries of ids above `id`: start in the mapping and length in bytes; count in *n. */
 const uint8_t *blocktable_entries_after(uint32_t id, uint64_t *length, uint32_t *n);

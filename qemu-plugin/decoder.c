@@ -11,7 +11,7 @@ GxDecoder *gx_decoder_new(uint32_t max_block_id)
 {
     GxDecoder *d = calloc(1, sizeof(*d));
 
-    if (d && !(d->table = calloc(1, GX_PREDICTOR_SIZE))) {
+    if (d && !(d->table = calloc(1, sizeof(*d->table)))) {
         free(d);
         return NULL;
     }
@@ -31,7 +31,7 @@ void gx_decoder_free(GxDecoder *d)
 
 void gx_decoder_reset(GxDecoder *d, uint32_t max_block_id)
 {
-    memset(d->table, 0, GX_PREDICTOR_SIZE);
+    memset(d->table, 0, sizeof(*d->table));
     d->history = 0;
     d->max_id = max_block_id;
     d->pos = 0;
@@ -99,8 +99,8 @@ static int64_t cut_loss(const GxToken *token, unsigned n_insns)
     return (int64_t)(n_insns - begun);
 }
 
-bool gx_decoder_count(GxDecoder *d, const uint8_t *raw, size_t length, uint32_t max_block_id,
-                      unsigned (*n_insns)(uint32_t id), GxChunkCounts *counts)
+bool gx_decoder_count(GxDecoder *d, const uint8_t *raw, size_t length, uint32_t max_block_id, const uint16_t *n_insns,
+                      GxChunkCounts *counts)
 {
     uint64_t insns = 0, blocks = 0;
     uint32_t last = 0;
@@ -108,23 +108,28 @@ bool gx_decoder_count(GxDecoder *d, const uint8_t *raw, size_t length, uint32_t 
 
     gx_decoder_reset(d, max_block_id);
     while (gx_decoder_peek(d, raw, length, &t)) {
+        const uint32_t *first = d->table->first;
+        uint32_t history = d->history;
+
         blocks += t.run;
         for (; t.run; t.run--) {
-            if (!(last = gx_decoder_predicted(d))) {
+            if (!(last = first[gx_slot(history)])) {
                 return gx_decoder_fail(d, "a run where nothing is predicted");
             }
-            insns += n_insns(last);
+            history = gx_step(history, last);
+            insns += n_insns[last];
         }
+        d->history = history;
         if (t.kind <= GX_TOKEN_NEW) {
             if (!(last = gx_decoder_take(d, &t))) {
                 return false;
             }
             blocks++;
-            insns += n_insns(last);
+            insns += n_insns[last];
             continue;
         }
         if (t.kind == GX_TOKEN_EVENT && t.event == GX_EVENT_CUT && last) {
-            int64_t loss = cut_loss(&t, n_insns(last));
+            int64_t loss = cut_loss(&t, n_insns[last]);
 
             if (loss < 0) {
                 return gx_decoder_fail(d, "CUT does not fit the block before it");

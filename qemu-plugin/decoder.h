@@ -20,7 +20,7 @@
  * bytes or a longer open run (a live chunk that has grown).
  */
 typedef struct GxDecoder {
-    GxEntry *table;
+    GxPredictor *table;
     uint32_t history;
     uint32_t max_id;
     size_t pos;        /* of the token in work */
@@ -67,7 +67,7 @@ static inline bool gx_decoder_fail(GxDecoder *d, const char *error)
 /* The next predicted block; 0 (an error) when nothing was predicted. */
 static inline uint32_t gx_decoder_predicted(GxDecoder *d)
 {
-    uint32_t id = d->table[gx_slot(d->history)].first;
+    uint32_t id = d->table->first[gx_slot(d->history)];
 
     d->history = gx_step(d->history, id);
     return id;
@@ -76,19 +76,19 @@ static inline uint32_t gx_decoder_predicted(GxDecoder *d)
 /* Take a SECOND or NEW token after its run: the block, or 0 with d->error set. */
 static inline uint32_t gx_decoder_take(GxDecoder *d, const GxToken *token)
 {
-    GxEntry *entry = &d->table[gx_slot(d->history)];
+    const uint32_t slot = gx_slot(d->history);
     uint32_t id;
 
     if (token->kind == GX_TOKEN_SECOND) {
-        id = entry->second;
+        id = d->table->second[slot];
         if (!id) {
             gx_decoder_fail(d, "second candidate where there is none");
             return 0;
         }
-        gx_take_second(entry);
+        gx_take_second(d->table, slot);
     } else {
         id = token->id;
-        gx_take_new(entry, id);
+        gx_take_new(d->table, slot, id);
     }
     d->history = gx_step(d->history, id);
     d->pos = token->next;
@@ -102,8 +102,8 @@ static inline void gx_decoder_skip(GxDecoder *d, const GxToken *token)
     d->run_done = 0;
 }
 
-/* Count a whole chunk. False: damaged. */
-bool gx_decoder_count(GxDecoder *d, const uint8_t *raw, size_t length, uint32_t max_block_id,
-                      unsigned (*n_insns)(uint32_t id), GxChunkCounts *counts);
+/* Count a whole chunk; n_insns by block id. False: damaged. */
+bool gx_decoder_count(GxDecoder *d, const uint8_t *raw, size_t length, uint32_t max_block_id, const uint16_t *n_insns,
+                      GxChunkCounts *counts);
 
 #endif

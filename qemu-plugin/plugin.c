@@ -161,7 +161,7 @@ static void on_block_limit(unsigned int index, void *userdata)
         *last = 0;
     }
     if (*last) {
-        const uint64_t n = cut && !recorder.cut_inexact ? cut : blocktable_n_insns(*last);
+        const uint64_t n = cut && !recorder.cut_inexact ? cut : blocktable_n_insns()[*last];
 
         if (__atomic_add_fetch(&p.n_insns, n, __ATOMIC_RELAXED) >= p.options.insns) {
             recorder_limit(e);

@@ -21,7 +21,7 @@
 Recorder recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 /* Never written: no id is 0, so every block misses. */
-static GxEntry empty_table[GX_PREDICTOR_ENTRIES];
+static GxPredictor empty_table;
 
 #define HOLD_SECONDS 60
 
@@ -117,7 +117,7 @@ static GxBuffer *free_buffer(const Vcpu *v)
 
 static void open_buffer(Vcpu *v, GxBuffer *b)
 {
-    memset(v->table, 0, GX_PREDICTOR_SIZE);
+    memset(v->table, 0, sizeof(*v->table));
     b->word = 0;
     b->history = 0;
     b->vcpu = v->index;
@@ -282,7 +282,7 @@ void recorder_ask(Vcpu *v, uint32_t bits)
 {
     if (armed(v)) {
         __atomic_store_n(&v->attention, v->attention | bits, __ATOMIC_RELEASE);
-        __atomic_store_n(&v->elem->table, empty_table, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&v->elem->table, &empty_table, __ATOMIC_SEQ_CST);
     }
 }
 
@@ -357,7 +357,7 @@ void recorder_miss(VcpuElem *e, uint32_t id)
 {
     Vcpu *v = e->vcpu;
     GxBuffer *b;
-    GxEntry *entry;
+    uint32_t slot;
     uint64_t word;
     uint8_t *p;
 
@@ -366,20 +366,20 @@ void recorder_miss(VcpuElem *e, uint32_t id)
     }
     b = e->cursor;
     word = b->word;
-    entry = &v->table[gx_slot(b->history)];
+    slot = gx_slot(b->history);
     b->history = gx_step(b->history, id);
-    if (entry->first == id) { /* it was only asked for attention */
+    if (v->table->first[slot] == id) { /* it was only asked for attention */
         __atomic_store_n(&b->word, word + 1, __ATOMIC_RELAXED);
         return;
     }
     p = b->tokens + word_bytes(word);
-    if (entry->second == id) {
+    if (v->table->second[slot] == id) {
         p = put_head(p, word & GX_WORD_RUN_MASK, GX_TOKEN_SECOND);
-        gx_take_second(entry);
+        gx_take_second(v->table, slot);
     } else {
         p = put_head(p, word & GX_WORD_RUN_MASK, GX_TOKEN_NEW);
         p = gx_leb_put(p, id);
-        gx_take_new(entry, id);
+        gx_take_new(v->table, slot, id);
     }
     publish(b, p);
 }
@@ -558,7 +558,7 @@ static void start_vcpu(Vcpu *v, const char *text)
     put_mark(v, GX_MARK_START, text);
     v->attention = ATTENTION_FIRST;
     v->tid = 0;
-    __atomic_store_n(&v->elem->table, empty_table, __ATOMIC_RELEASE);
+    __atomic_store_n(&v->elem->table, &empty_table, __ATOMIC_RELEASE);
     __atomic_store_n(&v->elem->armed, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -576,7 +576,7 @@ bool recorder_vcpu_init(unsigned index, VcpuElem *elem, uint64_t *cut)
         v = calloc(1, sizeof(*v));
         base =
             (uint8_t *)recorder.live + GX_LIVE_HEADER_SIZE + (size_t)index * recorder.n_buffers * RECORDER_BUFFER_SIZE;
-        if (!v || !(v->table = malloc(GX_PREDICTOR_SIZE))) {
+        if (!v || !(v->table = malloc(sizeof(*v->table)))) {
             free(v);
             pthread_mutex_unlock(&recorder.lock);
             return false;

@@ -29,9 +29,9 @@ typedef struct Vcpu Vcpu;
 
 /* What the callback needs for each block: one cache line. In the scoreboard where the API has one. */
 typedef struct VcpuElem {
-    uint64_t armed; /* not 0: record; tested by QEMU's inline condition (v1: by the callback) */
-    uint64_t cut;   /* instructions begun, when a block is left in the middle; stored by inline operations */
-    GxEntry *table; /* the predictor, or the empty table when attention is wanted */
+    uint64_t armed;     /* not 0: record; tested by QEMU's inline condition (v1: by the callback) */
+    uint64_t cut;       /* instructions begun, when a block is left in the middle; stored by inline operations */
+    GxPredictor *table; /* the predictor, or the empty table when attention is wanted */
     GxBuffer *cursor;
     Vcpu *vcpu;
     uint64_t unused[3];
@@ -51,7 +51,7 @@ struct Vcpu {
     unsigned index;
     VcpuElem *elem;
     uint64_t *cut;
-    GxEntry *table;
+    GxPredictor *table;
     GxBuffer *buffers[RECORDER_BUFFERS_MAX];
     uint32_t attention;
     pid_t tid;         /* the thread that runs it, 0 before its first recorded block */
@@ -108,9 +108,9 @@ static inline bool recorder_hit(VcpuElem *e, uint32_t id)
 {
     GxBuffer *b = e->cursor;
     uint32_t history = b->history;
-    GxEntry *table = __atomic_load_n(&e->table, __ATOMIC_RELAXED);
+    GxPredictor *table = __atomic_load_n(&e->table, __ATOMIC_RELAXED);
 
-    if (__builtin_expect(table[gx_slot(history)].first != id, 0)) {
+    if (__builtin_expect(table->first[gx_slot(history)] != id, 0)) {
         return false;
     }
     b->history = gx_step(history, id);

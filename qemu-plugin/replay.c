@@ -132,12 +132,12 @@ static void step(GxReplay *r, GxVcpu *v, uint32_t id)
  */
 static uint32_t find_period(const GxReplay *r, const GxVcpu *v)
 {
-    const GxEntry *table = v->decoder->table;
+    const uint32_t *first = v->decoder->table->first;
     uint32_t history = v->decoder->history;
     uint32_t prev = v->prev;
 
     for (uint32_t n = 1; n <= PERIOD_MAX; n++) {
-        const uint32_t id = table[gx_slot(history)].first;
+        const uint32_t id = first[gx_slot(history)];
         const GxSuccessors *s = &r->edges.successors[prev];
 
         if (!id || !((s->next[0] == id && !s->flags[0]) || (s->next[1] == id && !s->flags[1]))) {
@@ -155,10 +155,10 @@ static uint32_t find_period(const GxReplay *r, const GxVcpu *v)
 /* Go round the loop that find_period() found, `times` times at once. */
 static void count_period(GxReplay *r, GxVcpu *v, uint32_t period, uint64_t times)
 {
-    const GxEntry *table = v->decoder->table;
+    const uint32_t *first = v->decoder->table->first;
 
     for (uint32_t n = 0; n < period; n++) {
-        const uint32_t id = table[gx_slot(v->decoder->history)].first;
+        const uint32_t id = first[gx_slot(v->decoder->history)];
         GxSuccessors *s = &r->edges.successors[v->prev];
 
         s->count[s->next[0] != id] += times;
@@ -173,7 +173,7 @@ static void count_period(GxReplay *r, GxVcpu *v, uint32_t period, uint64_t times
 static bool run_predicted(GxReplay *r, GxVcpu *v, uint64_t n)
 {
     GxDecoder *d = v->decoder;
-    const GxEntry *table = d->table;
+    const uint32_t *first = d->table->first;
     const uint16_t *n_insns = r->blocks.n_insns;
     const uint64_t *ends = r->blocks.end;
     uint64_t search_at = n;
@@ -205,7 +205,7 @@ static bool run_predicted(GxReplay *r, GxVcpu *v, uint64_t n)
             GxSuccessors *s = &successors[prev];
             unsigned k;
 
-            id = table[gx_slot(history)].first;
+            id = first[gx_slot(history)];
             k = s->next[0] != id;
             if (__builtin_expect((k && s->next[1] != id) || !id, 0)) {
                 break;

@@ -230,7 +230,7 @@ static void write_buffer(Vcpu *v, GxBuffer *b)
 
     recorder.worker_busy = true;
     pthread_mutex_unlock(&recorder.lock);
-    good = gx_decoder_count(w.decoder, b->tokens, b->word >> GX_WORD_RUN_BITS, blocktable_count(), blocktable_n_insns,
+    good = gx_decoder_count(w.decoder, b->tokens, b->word >> GX_WORD_RUN_BITS, blocktable_count(), blocktable_n_insns(),
                             &counts) &&
            counts.history == b->history;
     written = append_blocks() && append_chunk(v, b, &counts);

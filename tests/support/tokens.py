@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-PREDICTOR_BITS = 16
+PREDICTOR_BITS = 14
 HISTORY_SHIFT = 3
 MULTIPLIER = 0x9E3779B1
 SECOND, NEW, EVENT, END = range(4)
