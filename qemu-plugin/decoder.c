@@ -113,10 +113,12 @@ bool gx_decoder_count(GxDecoder *d, const uint8_t *raw, size_t length, uint32_t 
 
         blocks += t.run;
         for (; t.run; t.run--) {
-            if (!(last = first[gx_slot(history)])) {
+            const uint32_t key = first[gx_slot(history)];
+
+            if (!(last = gx_id(key))) {
                 return gx_decoder_fail(d, "a run where nothing is predicted");
             }
-            history = gx_step(history, last);
+            history = gx_step(history, key);
             insns += n_insns[last];
         }
         d->history = history;

@@ -67,33 +67,32 @@ static inline bool gx_decoder_fail(GxDecoder *d, const char *error)
 /* The next predicted block; 0 (an error) when nothing was predicted. */
 static inline uint32_t gx_decoder_predicted(GxDecoder *d)
 {
-    uint32_t id = d->table->first[gx_slot(d->history)];
+    const uint32_t key = d->table->first[gx_slot(d->history)];
 
-    d->history = gx_step(d->history, id);
-    return id;
+    d->history = gx_step(d->history, key);
+    return gx_id(key);
 }
 
 /* Take a SECOND or NEW token after its run: the block, or 0 with d->error set. */
 static inline uint32_t gx_decoder_take(GxDecoder *d, const GxToken *token)
 {
     const uint32_t slot = gx_slot(d->history);
-    uint32_t id;
+    uint32_t key;
 
     if (token->kind == GX_TOKEN_SECOND) {
-        id = d->table->second[slot];
-        if (!id) {
+        if (!d->table->second[slot]) {
             gx_decoder_fail(d, "second candidate where there is none");
             return 0;
         }
-        gx_take_second(d->table, slot);
+        key = gx_take_second(d->table, slot);
     } else {
-        id = token->id;
-        gx_take_new(d->table, slot, id);
+        key = gx_key(token->id);
+        gx_take_new(d->table, slot, key);
     }
-    d->history = gx_step(d->history, id);
+    d->history = gx_step(d->history, key);
     d->pos = token->next;
     d->run_done = 0;
-    return id;
+    return gx_id(key);
 }
 
 static inline void gx_decoder_skip(GxDecoder *d, const GxToken *token)

@@ -48,6 +48,9 @@ static struct {
 } p;
 
 static VcpuElem *elems; /* by vCPU: the scoreboard's memory, or our own */
+#if GX_API < 2
+static VcpuElem only_elem; /* elems[0] where there is but one vCPU: its address is a constant */
+#endif
 
 /* --- execution ------------------------------------------------------------------------------------------------------ */
 
@@ -72,19 +75,31 @@ static inline uint64_t *cut_word(VcpuElem *e)
 }
 
 /* One vCPU, no limit: the path that must be fast. */
+static __attribute__((noinline)) void after_cut(VcpuElem *e, uint32_t key)
+{
+    if (recorder_cut(e) && !recorder_hit(e, key)) {
+        recorder_miss(e, key);
+    }
+}
+
+/* The calls are the last things done, so that the usual way through needs no stack. */
 static void on_block(unsigned int index, void *userdata)
 {
-    VcpuElem *e = &elems[index];
-    const uint32_t id = (uint32_t)(uintptr_t)userdata;
+#if GX_API >= 2
+    VcpuElem *e = elems;
+#else
+    VcpuElem *e = &only_elem;
+#endif
+    const uint32_t key = (uint32_t)(uintptr_t)userdata;
 
+    (void)index; /* 0 */
     if (!is_armed(e)) {
         return;
     }
-    if (__builtin_expect(*cut_word(e) != 0, 0) && !recorder_cut(e)) {
-        return;
-    }
-    if (!recorder_hit(e, id)) {
-        recorder_miss(e, id);
+    if (__builtin_expect(*cut_word(e) != 0, 0)) {
+        after_cut(e, key);
+    } else if (__builtin_expect(!recorder_hit(e, key), 0)) {
+        recorder_miss(e, key);
     }
 }
 
@@ -173,7 +188,7 @@ static void on_block_limit(unsigned int index, void *userdata)
     } else {
         on_block(index, userdata);
     }
-    *last = (uint32_t)(uintptr_t)userdata;
+    *last = gx_id((uint32_t)(uintptr_t)userdata);
 }
 
 /* --- translation ---------------------------------------------------------------------------------------------------- */
@@ -302,9 +317,9 @@ static void on_translate(GX_ID_ARG struct qemu_plugin_tb *tb GX_UDATA_ARG)
     }
 #if GX_API >= 2
     qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, p.on_block, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_COND_NE, p.armed, 0,
-                                              (void *)(uintptr_t)id);
+                                              (void *)(uintptr_t)gx_key(id));
 #else
-    qemu_plugin_register_vcpu_tb_exec_cb(tb, p.on_block, QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)id);
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, p.on_block, QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)gx_key(id));
 #endif
     instrument_cuts(tb, &source);
 }
@@ -570,7 +585,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     p.armed = (qemu_plugin_u64){p.score, offsetof(VcpuElem, armed)};
     p.cut = (qemu_plugin_u64){p.score, offsetof(VcpuElem, cut)};
 #else
-    elems = calloc(p.max_vcpus, sizeof(*elems));
+    elems = p.max_vcpus > 1 ? calloc(p.max_vcpus, sizeof(*elems)) : &only_elem;
 #endif
     if (!p.last_block || !open_all(info)) {
         return -1;

@@ -21,26 +21,30 @@ typedef struct GxPredictor {
 
 static inline uint32_t gx_slot(uint32_t history) { return history >> (32 - GX_PREDICTOR_BITS); }
 
-static inline uint32_t gx_step(uint32_t history, uint32_t id)
-{
-    return (history << GX_HISTORY_SHIFT) + id * 0x9E3779B1u;
-}
+/*
+ * A block's id, multiplied: what it adds to the history. Tables hold keys, so that no multiplication stands between one
+ * prediction and the next. The factor is odd: keys and ids correspond one to one, and 0 is 0.
+ */
+static inline uint32_t gx_key(uint32_t id) { return id * 0x9E3779B1u; }
+static inline uint32_t gx_id(uint32_t key) { return key * 0x0E8B2F51u; }
 
-/* What a SECOND token does to the entry; the block it names. */
+static inline uint32_t gx_step(uint32_t history, uint32_t key) { return (history << GX_HISTORY_SHIFT) + key; }
+
+/* What a SECOND token does to the entry; the key of the block it names. */
 static inline uint32_t gx_take_second(GxPredictor *p, uint32_t slot)
 {
-    uint32_t id = p->second[slot];
+    uint32_t key = p->second[slot];
 
     p->second[slot] = p->first[slot];
-    p->first[slot] = id;
-    return id;
+    p->first[slot] = key;
+    return key;
 }
 
 /* What a NEW token does to the entry. */
-static inline void gx_take_new(GxPredictor *p, uint32_t slot, uint32_t id)
+static inline void gx_take_new(GxPredictor *p, uint32_t slot, uint32_t key)
 {
     p->second[slot] = p->first[slot];
-    p->first[slot] = id;
+    p->first[slot] = key;
 }
 
 #endif

@@ -353,7 +353,7 @@ static void request_all(uint32_t bits)
 
 /* --- vCPU threads --------------------------------------------------------------------------------------------------- */
 
-void recorder_miss(VcpuElem *e, uint32_t id)
+void recorder_miss(VcpuElem *e, uint32_t key)
 {
     Vcpu *v = e->vcpu;
     GxBuffer *b;
@@ -367,19 +367,19 @@ void recorder_miss(VcpuElem *e, uint32_t id)
     b = e->cursor;
     word = b->word;
     slot = gx_slot(b->history);
-    b->history = gx_step(b->history, id);
-    if (v->table->first[slot] == id) { /* it was only asked for attention */
+    b->history = gx_step(b->history, key);
+    if (v->table->first[slot] == key) { /* it was only asked for attention */
         __atomic_store_n(&b->word, word + 1, __ATOMIC_RELAXED);
         return;
     }
     p = b->tokens + word_bytes(word);
-    if (v->table->second[slot] == id) {
+    if (v->table->second[slot] == key) {
         p = put_head(p, word & GX_WORD_RUN_MASK, GX_TOKEN_SECOND);
         gx_take_second(v->table, slot);
     } else {
         p = put_head(p, word & GX_WORD_RUN_MASK, GX_TOKEN_NEW);
-        p = gx_leb_put(p, id);
-        gx_take_new(v->table, slot, id);
+        p = gx_leb_put(p, gx_id(key));
+        gx_take_new(v->table, slot, key);
     }
     publish(b, p);
 }

@@ -103,24 +103,25 @@ extern Recorder recorder;
 
 /* --- the hot part ------------------------------------------------------------------------------------------------ */
 
-/* True when the block was as predicted and is recorded. */
-static inline bool recorder_hit(VcpuElem *e, uint32_t id)
+/* True when the block with this key (predictor.h) was as predicted and is recorded. */
+static inline bool recorder_hit(VcpuElem *e, uint32_t key)
 {
     GxBuffer *b = e->cursor;
     uint32_t history = b->history;
     GxPredictor *table = __atomic_load_n(&e->table, __ATOMIC_RELAXED);
 
-    if (__builtin_expect(table->first[gx_slot(history)] != id, 0)) {
+    if (__builtin_expect(table->first[gx_slot(history)] != key, 0)) {
         return false;
     }
-    b->history = gx_step(history, id);
+    b->history = gx_step(history, key);
     __atomic_store_n(&b->word, b->word + 1, __ATOMIC_RELAXED);
     return true;
 }
 
 /* --- called by vCPU threads --------------------------------------------------------------------------------------- */
 
-void recorder_miss(VcpuElem *e, uint32_t id);
+/* The block with this key (predictor.h) begins, and it was not predicted. */
+void recorder_miss(VcpuElem *e, uint32_t key);
 /* False, here and below: recording ended meanwhile, so the block that comes must not be written. */
 bool recorder_cut(VcpuElem *e);
 void recorder_trap(VcpuElem *e, unsigned kind, uint64_t from, uint64_t to);

@@ -137,13 +137,14 @@ static uint32_t find_period(const GxReplay *r, const GxVcpu *v)
     uint32_t prev = v->prev;
 
     for (uint32_t n = 1; n <= PERIOD_MAX; n++) {
-        const uint32_t id = first[gx_slot(history)];
+        const uint32_t key = first[gx_slot(history)];
+        const uint32_t id = gx_id(key);
         const GxSuccessors *s = &r->edges.successors[prev];
 
         if (!id || !((s->next[0] == id && !s->flags[0]) || (s->next[1] == id && !s->flags[1]))) {
             return 0;
         }
-        history = gx_step(history, id);
+        history = gx_step(history, key);
         prev = id;
         if (history == v->decoder->history && prev == v->prev) {
             return n;
@@ -158,12 +159,13 @@ static void count_period(GxReplay *r, GxVcpu *v, uint32_t period, uint64_t times
     const uint32_t *first = v->decoder->table->first;
 
     for (uint32_t n = 0; n < period; n++) {
-        const uint32_t id = first[gx_slot(v->decoder->history)];
+        const uint32_t key = first[gx_slot(v->decoder->history)];
+        const uint32_t id = gx_id(key);
         GxSuccessors *s = &r->edges.successors[v->prev];
 
         s->count[s->next[0] != id] += times;
         v->n_insns += r->blocks.n_insns[id] * times;
-        v->decoder->history = gx_step(v->decoder->history, id);
+        v->decoder->history = gx_step(v->decoder->history, key);
         v->prev = id;
     }
     v->n_blocks += period * times;
@@ -203,9 +205,11 @@ static bool run_predicted(GxReplay *r, GxVcpu *v, uint64_t n)
         }
         while (left > stop) {
             GxSuccessors *s = &successors[prev];
+            uint32_t key;
             unsigned k;
 
-            id = first[gx_slot(history)];
+            key = first[gx_slot(history)];
+            id = gx_id(key);
             k = s->next[0] != id;
             if (__builtin_expect((k && s->next[1] != id) || !id, 0)) {
                 break;
@@ -214,7 +218,7 @@ static bool run_predicted(GxReplay *r, GxVcpu *v, uint64_t n)
                 break;
             }
             s->count[k]++;
-            history = gx_step(history, id);
+            history = gx_step(history, key);
             insns += n_insns[id];
             prev = id;
             left--;

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gdbext.analyses.refs import FunctionRef, Site, function_ref, site_at
+from gdbext.analyses.repairs import repairs_of
 
 if TYPE_CHECKING:
     from gdbext.analyses.entries import Arrivals, Entries
     from gdbext.analyses.program import Program
-    from gdbext.symbols import Function, Symbols
+    from gdbext.symbols import Function
 
 __all__ = ["Caller", "CallersReport", "callers_of", "report_callers"]
 
@@ -23,12 +24,15 @@ class Caller:
     function: FunctionRef
     calls: int
     sites: tuple[Site, ...]
+    inclusive_insns: int | None = None
+    """In the called function and what it called, when called from here; None: not known."""
 
     def to_json(self) -> dict[str, Any]:
-        """{function, calls, sites[]}."""
+        """{function, calls, inclusive_insns, sites[]}."""
         return {
             "function": self.function.to_json(),
             "calls": self.calls,
+            "inclusive_insns": self.inclusive_insns,
             "sites": [site.to_json() for site in self.sites],
         }
 
@@ -40,6 +44,7 @@ class CallersReport:
     function: FunctionRef
     entries: Entries
     callers: tuple[Caller, ...]
+    repairs: dict[str, int] = field(default_factory=dict)
 
     @property
     def calls(self) -> int:
@@ -59,6 +64,7 @@ class CallersReport:
             "entries": self.entries.to_json(),
             "unattributed": self.unattributed,
             "callers": [caller.to_json() for caller in self.callers],
+            "repairs": self.repairs,
         }
 
 
@@ -68,12 +74,15 @@ def report_callers(program: Program, function: Function) -> CallersReport:
     return CallersReport(
         function=function_ref(program.symbols, function, function.address),
         entries=arrivals.entries,
-        callers=callers_of(program.symbols, arrivals),
+        callers=callers_of(program, function, arrivals),
+        repairs=repairs_of(program),
     )
 
 
-def callers_of(symbols: Symbols, arrivals: Arrivals) -> tuple[Caller, ...]:
+def callers_of(program: Program, function: Function, arrivals: Arrivals) -> tuple[Caller, ...]:
     """Call sites by calling function, most calls first."""
+    symbols = program.symbols
+    number = program.numbers.number_at(function.address)
     by_function: dict[FunctionRef, list[Site]] = {}
     for address, n in arrivals.sites.items():
         if n:
@@ -84,6 +93,7 @@ def callers_of(symbols: Symbols, arrivals: Arrivals) -> tuple[Caller, ...]:
             ref,
             sum(site.count for site in sites),
             tuple(sorted(sites, key=lambda site: (-site.count, site.address))),
+            program.arc_insns.get((program.numbers.number_at(ref.address), number)),
         )
         for ref, sites in by_function.items()
     ]

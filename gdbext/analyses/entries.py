@@ -55,10 +55,12 @@ class Arrivals:
 
     Attributes:
         sites: by address of the calling or jumping instruction: count.
+        jumps: of these, what was no call instruction.
     """
 
     entries: Entries = field(default_factory=Entries)
     sites: dict[int, int] = field(default_factory=dict)
+    jumps: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -97,6 +99,8 @@ def find_entries(
         setattr(at.entries, kind, getattr(at.entries, kind) + edge.total)
         if kind != "other":
             at.sites[site] = at.sites.get(site, 0) + edge.total
+        if kind == "tail":
+            at.jumps[site] = at.jumps.get(site, 0) + edge.total
     traps: dict[int, int] = {}
     for trap in tables.traps:
         traps[trap.to] = traps.get(trap.to, 0) + trap.n

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gdbext.analyses.callees import Callee, callees_of
 from gdbext.analyses.callers import Caller, callers_of
-from gdbext.analyses.refs import FunctionRef, function_ref
 from gdbext.replay.disassembly import default_mode
 from gdbext.replay.kinds import Mode
 from gdbext.replay.sizes import code_sizes
@@ -17,19 +17,7 @@ if TYPE_CHECKING:
     from gdbext.analyses.program import Program
     from gdbext.symbols import Function, Symbols
 
-__all__ = ["Callee", "FunctionReport", "report_function"]
-
-
-@dataclass(frozen=True)
-class Callee:
-    """A function that was entered from here `calls` times."""
-
-    function: FunctionRef
-    calls: int
-
-    def to_json(self) -> dict[str, Any]:
-        """{function, calls}."""
-        return {"function": self.function.to_json(), "calls": self.calls}
+__all__ = ["FunctionReport", "report_function"]
 
 
 @dataclass(frozen=True)
@@ -113,8 +101,8 @@ def report_function(program: Program, function: Function) -> FunctionReport:
         aliases=function.aliases,
         entries=arrivals.entries,
         self_insns=sum(executed.values()),
-        callers=callers_of(program.symbols, arrivals),
-        callees=_callees(program, function),
+        callers=callers_of(program, function, arrivals),
+        callees=callees_of(program, function),
         insns_executed=sum(1 for n in executed.values() if n),
         insns_total=None if program.symbols.stripped else len(insns),
         insns_not_run=() if program.symbols.stripped else _ranges(insns, executed),
@@ -122,21 +110,6 @@ def report_function(program: Program, function: Function) -> FunctionReport:
         lines_total=len(lines),
         lines_not_run=tuple(not_run),
     )
-
-
-def _callees(program: Program, function: Function) -> tuple[Callee, ...]:
-    """Functions entered from this one's code, most often first."""
-    calls: dict[int, int] = {}
-    for address, arrivals in program.entries.arrivals.items():
-        for site, n in arrivals.sites.items():
-            if program.symbols.function_at(site) is function:
-                calls[address] = calls.get(address, 0) + n
-    callees = [
-        Callee(function_ref(program.symbols, program.symbols.function_at(address), address), n)
-        for address, n in calls.items()
-        if n
-    ]
-    return tuple(sorted(callees, key=lambda callee: (-callee.calls, callee.function)))
 
 
 def _insns(program: Program, function: Function, executed: dict[int, int]) -> dict[int, int]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from gdbext.analyses.arcs import arc_insns
 from gdbext.analyses.counts import InsnCounts, count_insns
 from gdbext.analyses.entries import EntryMap, find_entries
 from gdbext.errors import SymbolError
@@ -67,6 +68,11 @@ class Program:
     def calls(self) -> CallTables:
         """The tree of calls, handlers and tasks."""
         return self._read_calls()
+
+    @cached_property
+    def arc_insns(self) -> dict[tuple[int, int], int]:
+        """Inclusive instructions by (caller, callee), as function numbers."""
+        return arc_insns(self.calls.nodes)
 
     @cached_property
     def self_insns(self) -> dict[int, int]:

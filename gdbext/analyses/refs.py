@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from gdbext.analyses.program import Program
     from gdbext.symbols import Function, Symbols
 
-__all__ = ["FunctionRef", "Site", "function_ref", "site_at"]
+__all__ = ["FunctionRef", "Name", "Site", "function_ref", "numbered", "site_at"]
 
 
 @dataclass(frozen=True, order=True)
@@ -54,3 +55,19 @@ def site_at(symbols: Symbols, address: int, count: int) -> Site:
     """The place of an instruction."""
     where = symbols.line_at(address)
     return Site(address, where.file if where else None, where.line if where else None, count)
+
+
+class Name(NamedTuple):
+    """A function by name, as the engine's tables number it; code without one has no address."""
+
+    name: str
+    address: int | None
+    file: str | None
+
+
+def numbered(program: Program, number: int) -> Name:
+    """The function with that number."""
+    function = program.numbers.functions[number]
+    if function is None:
+        return Name("(code that no function holds)", None, None)
+    return Name(function.name, function.address, function.file)

@@ -6,11 +6,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gdbext.analyses.callees import CalleesReport, report_callees
 from gdbext.analyses.callers import CallersReport, report_callers
 from gdbext.analyses.functions import FunctionReport, report_function
+from gdbext.analyses.graph import CallGraph, report_graph
+from gdbext.analyses.interrupts import InterruptsReport, report_interrupts
+from gdbext.analyses.profile import Profile, report_profile
 from gdbext.analyses.program import Program, changed_blocks, found_calls
 from gdbext.analyses.summary import Summary, summarize
 from gdbext.analyses.tail import TailInsn, last_insns
+from gdbext.analyses.tasks import TasksReport, report_tasks
+from gdbext.analyses.tree import CallTree, Pruning, report_tree
 from gdbext.errors import SymbolError, UsageError
 from gdbext.recording.reader import Recording
 from gdbext.replay.calls import NodeKind
@@ -22,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gdbext.symbols import Function
+    from gdbext.symbols.model import Vector
 
 __all__ = ["Workspace"]
 
@@ -157,6 +164,37 @@ class Workspace:
         """Who called a function. Raises: as `function`."""
         return report_callers(self.program, self.find(name))
 
+    def callees(self, name: str) -> CalleesReport:
+        """What a function called. Raises: as `function`."""
+        return report_callees(self.program, self.find(name))
+
+    def profile(self) -> Profile:
+        """Where instructions were spent."""
+        return report_profile(self.program)
+
+    def tree(self, name: str | None, pruning: Pruning) -> CallTree:
+        """The calling-context tree, or what ran below one function.
+
+        Raises:
+            UsageError: no function, or several, have that name, or it never ran.
+        """
+        return report_tree(self.program, None if name is None else self.find(name), pruning)
+
+    def graph(self, root: str | None, pruning: Pruning) -> CallGraph:
+        """Who called whom, in all or from one function on. Raises: as `tree`."""
+        return report_graph(self.program, None if root is None else self.find(root), pruning)
+
+    def interrupts(self) -> InterruptsReport:
+        """The handlers that ran."""
+        names: dict[int, list[str]] = {}
+        for vector in self._vector_table():
+            names.setdefault(vector.handler, []).append(vector.name)
+        return report_interrupts(self.program, names)
+
+    def tasks(self) -> TasksReport:
+        """The tasks that ran."""
+        return report_tasks(self.program)
+
     def tail(self, n: int) -> list[TailInsn]:
         """The last `n` instructions of each vCPU, newest first."""
         return last_insns(self.recording, self._replay.classes, self.symbols, n)
@@ -205,10 +243,7 @@ class Workspace:
     def _vectors(self) -> tuple[dict[int, int], set[int]]:
         """Handlers with their kind, and reset entries, from the vector table or the ELF's entry."""
         resets = {self.symbols.entry}
-        if not self.symbols.m_profile:
-            return {}, resets
-        table = self.meta.get("vector_table")
-        vectors = self.symbols.vector_table(int(table) if isinstance(table, int) else 0)
+        vectors = self._vector_table()
         resets |= {vector.handler for vector in vectors if vector.number == RESET}
         kinds: dict[int, int] = {}
         for vector in vectors:
@@ -218,3 +253,10 @@ class Workspace:
                 known = kinds.setdefault(vector.handler, kind)
                 kinds[vector.handler] = kind if known == kind else 0
         return kinds, resets
+
+    def _vector_table(self) -> list[Vector]:
+        """The M-profile vector table; empty for other machines."""
+        if not self.symbols.m_profile:
+            return []
+        table = self.meta.get("vector_table")
+        return self.symbols.vector_table(int(table) if isinstance(table, int) else 0)
