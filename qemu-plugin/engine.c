@@ -72,6 +72,7 @@ static void switch_to(GxReplay *r, GxEngine *e, uint32_t task)
 
     e->task = task;
     t->suspended = false;
+    t->doubtful = false;
     t->place = (GxContext){.from = 0};
     t->switches_in++;
     t->run_start = t->self;
@@ -107,8 +108,27 @@ static void begin_task(GxReplay *r, GxEngine *e, uint32_t id)
     r->stats.context_starts++;
 }
 
+/* As gx_fits(), of a context whose stack is `s`: a return that was interrupted goes to where the stack says. Rule T4. */
+static GxFit fits(const GxReplay *r, const GxStack *s, const GxContext *c, uint64_t address)
+{
+    const GxFit fit = gx_fits(&r->blocks, c, address);
+    const GxFrame *top = s->n ? &s->frames[s->n - 1] : NULL;
+
+    if (fit == GX_FIT_POSSIBLE && top && top->has_ret && top->ret == address &&
+        r->blocks.end_kind[c->from] == GX_END_RETURN) {
+        return GX_FIT_EXACT;
+    }
+    return fit;
+}
+
+/* The stack that level n - 1 interrupted: n levels are open in it and below. */
+static const GxStack *stack_below(const GxEngine *e, uint32_t n)
+{
+    return n > 1 ? &e->levels[n - 2].stack : &e->tasks[e->task].stack;
+}
+
 /* The newest suspended task that fits best; -1: none. */
-static int find_suspended(GxReplay *r, const GxEngine *e, uint64_t address, GxFit at_least)
+static int find_suspended(GxReplay *r, const GxEngine *e, uint64_t address, GxFit at_least, bool *ambiguous)
 {
     GxFit best = at_least - 1;
     bool twice = false;
@@ -116,7 +136,7 @@ static int find_suspended(GxReplay *r, const GxEngine *e, uint64_t address, GxFi
 
     for (uint32_t i = 0; i < e->n_tasks; i++) {
         const GxTask *t = &e->tasks[i];
-        const GxFit fit = t->suspended ? gx_fits(&r->blocks, &t->place, address) : GX_FIT_NONE;
+        const GxFit fit = t->suspended ? fits(r, &t->stack, &t->place, address) : GX_FIT_NONE;
 
         if (fit < at_least) {
             continue;
@@ -130,8 +150,36 @@ static int find_suspended(GxReplay *r, const GxEngine *e, uint64_t address, GxFi
             found = (int)i;
         }
     }
-    r->stats.ambiguous += twice;
+    *ambiguous = twice;
     return found;
+}
+
+/*
+ * Task `found` runs, not the one that was thought to: they waited at the same place, where the other still is. What ran
+ * since is moved from the one to the other, but stays in its nodes of the tree.
+ */
+static void take_back(GxReplay *r, GxVcpu *v, uint32_t found)
+{
+    GxEngine *e = &v->engine;
+    GxTask *wrong = &e->tasks[e->task];
+    GxTask *right = &e->tasks[found];
+    const GxContext place = right->place;
+    const bool doubtful = wrong->doubtful;
+    uint64_t ran;
+
+    gx_engine_charge_context(r, v);
+    ran = wrong->self - wrong->run_start;
+    if (doubtful) {
+        wrong->self -= ran;
+        wrong->switches_in--;
+        r->stats.task_switches--;
+    }
+    suspend(r, v, place);
+    switch_to(r, e, found);
+    if (doubtful) {
+        right->self += ran;
+    }
+    r->stats.late_switches++;
 }
 
 bool gx_engine_switch(GxReplay *r, GxVcpu *v, uint32_t id, bool to_entry)
@@ -155,13 +203,17 @@ bool gx_engine_switch(GxReplay *r, GxVcpu *v, uint32_t id, bool to_entry)
     if (found < 0 && !(to_entry && switched)) {
         return false;
     }
-    suspend(r, v, (GxContext){.from = 0});
     if (found < 0) {
+        suspend(r, v, (GxContext){.from = 0});
         begin_task(r, e, id);
         return true;
     }
-    r->stats.late_switches += !switched;
-    switch_to(r, e, (uint32_t)found);
+    if (switched) {
+        suspend(r, v, (GxContext){.from = 0});
+        switch_to(r, e, (uint32_t)found);
+    } else {
+        take_back(r, v, (uint32_t)found);
+    }
     e->tasks[found].stack.n = (uint32_t)at;
     return true;
 }
@@ -308,25 +360,31 @@ static GxContext close_level(GxReplay *r, GxVcpu *v)
 static void leave(GxReplay *r, GxVcpu *v, uint32_t id)
 {
     GxEngine *e = &v->engine;
-    const GxBlocks *b = &r->blocks;
-    const uint64_t address = b->address[id];
+    const uint64_t address = r->blocks.address[id];
     GxContext c = close_level(r, v);
+    const GxStack *below = gx_engine_stack(e);
+    bool ambiguous;
+    GxFit fit;
     int at;
 
     r->stats.trap_returns++;
     if (v->trap_event || (!r->has_events && gx_set_has(&r->vectors, address) &&
-                          gx_fits(b, &c, address) != GX_FIT_EXACT)) { /* R1: tail-chained */
+                          fits(r, below, &c, address) < GX_FIT_AGAIN)) { /* R1: tail-chained */
         enter(r, v, c, id, true, false);
         return;
     }
-    if (gx_fits(b, &c, address) == GX_FIT_EXACT) { /* R2 */
+    fit = fits(r, below, &c, address);
+    at = fit >= GX_FIT_AGAIN ? find_suspended(r, e, address, fit, &ambiguous) : -1;
+    r->stats.ambiguous += at >= 0;
+    if (fit == GX_FIT_EXACT || (fit == GX_FIT_AGAIN && (at < 0 || fits(r, &e->tasks[at].stack, &e->tasks[at].place,
+                                                                       address) == GX_FIT_AGAIN))) { /* R2 */
         resume(r, v, &c, id);
         return;
     }
     for (uint32_t i = e->n_levels; i > 0; i--) { /* R3: handlers above it are given up */
         const GxContext older = e->levels[i - 1].interrupted;
 
-        if (gx_fits(b, &older, address) == GX_FIT_EXACT) {
+        if (fits(r, stack_below(e, i), &older, address) >= GX_FIT_AGAIN) {
             r->stats.abandoned += e->n_levels - i + 1;
             gx_engine_charge_context(r, v);
             e->n_levels = i - 1;
@@ -334,13 +392,13 @@ static void leave(GxReplay *r, GxVcpu *v, uint32_t id)
             return;
         }
     }
-    if ((at = find_suspended(r, e, address, GX_FIT_EXACT)) < 0 && /* R4, R5 */
-        gx_fits(b, &c, address) == GX_FIT_POSSIBLE) {
+    if ((at = find_suspended(r, e, address, GX_FIT_AGAIN, &ambiguous)) < 0 && /* R4, R5 */
+        fits(r, below, &c, address) == GX_FIT_POSSIBLE) {
         resume(r, v, &c, id);
         return;
     }
     if (at < 0) {
-        at = find_suspended(r, e, address, GX_FIT_POSSIBLE);
+        at = find_suspended(r, e, address, GX_FIT_POSSIBLE, &ambiguous);
     }
     if (e->n_levels) { /* the task itself was interrupted by the oldest */
         r->stats.abandoned += e->n_levels;
@@ -351,6 +409,8 @@ static void leave(GxReplay *r, GxVcpu *v, uint32_t id)
     if (at >= 0) {
         c = e->tasks[at].place;
         switch_to(r, e, (uint32_t)at);
+        e->tasks[at].doubtful = ambiguous;
+        r->stats.ambiguous += ambiguous;
         resume(r, v, &c, id);
     } else { /* R6 */
         begin_task(r, e, id);
@@ -421,18 +481,20 @@ static bool leaves_handler(GxReplay *r, GxVcpu *v, uint32_t id)
     const GxLevel *top = &e->levels[e->n_levels - 1];
     const uint64_t address = b->address[id];
     const uint8_t kind = b->end_kind[v->prev];
+    bool ambiguous;
 
     if (!(b->flags[v->prev] & GX_FLAG_MAY_EXC_RETURN) ||
         ((b->flags[v->prev] & GX_FLAG_CONDITIONAL) && address == b->end[v->prev])) {
         return false;
     }
-    if (kind == GX_END_RETURN) {
-        return gx_stack_find_return(&top->stack, address) < 0;
+    if (kind == GX_END_RETURN) { /* out of a function that the handler called to another handler: that one nests */
+        return gx_stack_find_return(&top->stack, address) < 0 &&
+               (at_base(&top->stack) || v->trap_event || r->has_events || !gx_set_has(&r->vectors, address));
     }
     /* A jump through a pointer, unless it goes where something was interrupted. */
     return kind == GX_END_JUMP_INDIRECT && at_base(&top->stack) &&
-           (v->trap_event || gx_fits(b, &top->interrupted, address) == GX_FIT_EXACT ||
-            find_suspended(r, e, address, GX_FIT_EXACT) >= 0 || (!r->has_events && gx_set_has(&r->vectors, address)));
+           (v->trap_event || fits(r, stack_below(e, e->n_levels), &top->interrupted, address) >= GX_FIT_AGAIN ||
+            find_suspended(r, e, address, GX_FIT_AGAIN, &ambiguous) >= 0 || (!r->has_events && gx_set_has(&r->vectors, address)));
 }
 
 /* The program itself went on. */
@@ -490,7 +552,7 @@ static bool decide(GxReplay *r, GxVcpu *v, uint32_t id)
         return false;
     }
     if (v->cut) {
-        if (gx_fits(b, &now, address) == GX_FIT_EXACT) {
+        if (gx_fits(b, &now, address) >= GX_FIT_AGAIN) {
             r->continued[id]++; /* QEMU went on inside the block */
             return false;
         }

@@ -134,11 +134,16 @@ GxFit gx_fits(const GxBlocks *b, const GxContext *c, uint64_t address)
         return GX_FIT_NONE;
     }
     if (c->begun) {
-        return address == insn_address(b, c->from, c->begun) || address == insn_address(b, c->from, c->begun - 1)
-                   ? GX_FIT_EXACT
-                   : GX_FIT_NONE;
+        if (address == insn_address(b, c->from, c->begun)) {
+            return GX_FIT_EXACT;
+        }
+        return address == insn_address(b, c->from, c->begun - 1) ? GX_FIT_AGAIN : GX_FIT_NONE;
     }
-    if (follows_exactly(b, c->from, address) || (address == b->last[c->from] && !gx_is_indirect(b, c->from))) {
+    if (address == b->last[c->from] && !gx_is_indirect(b, c->from) && address != b->target[c->from] &&
+        !(b->flags[c->from] & GX_FLAG_REPEAT)) {
+        return GX_FIT_AGAIN;
+    }
+    if (follows_exactly(b, c->from, address)) {
         return GX_FIT_EXACT;
     }
     return gx_is_indirect(b, c->from) ? GX_FIT_POSSIBLE : GX_FIT_NONE;

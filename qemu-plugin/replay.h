@@ -171,7 +171,8 @@ void gx_edges_free(GxEdges *e);
 bool gx_may_follow(const GxBlocks *b, uint32_t from, uint64_t address);
 bool gx_is_indirect(const GxBlocks *b, uint32_t id);
 uint32_t gx_edge_flags(GxReplay *r, uint32_t from, uint32_t to);
-typedef enum { GX_FIT_NONE, GX_FIT_POSSIBLE, GX_FIT_EXACT } GxFit;
+/* AGAIN: with the instruction that was begun last; EXACT: with the next one. */
+typedef enum { GX_FIT_NONE, GX_FIT_POSSIBLE, GX_FIT_AGAIN, GX_FIT_EXACT } GxFit;
 /* Could the context go on at this address? Rule T4. */
 GxFit gx_fits(const GxBlocks *b, const GxContext *c, uint64_t address);
 bool gx_set_add(GxAddressSet *s, uint64_t address);
