@@ -10,7 +10,7 @@ void SVC_Handler(void)
     gx_counters.svcs++;
 }
 
-void PendSV_Handler(void)
+__attribute__((weak)) void PendSV_Handler(void)
 {
     gx_counters.pendsv++;
 }

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs of the programs that keep books, and what must hold for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from gdbext.replay.calls import NodeKind
+from gdbext.target.boards import load_board
+from gdbext.target.qemu_binary import QemuBinary
+from tests.support.books import Books, Found, read_books
+from tests.support.firmware import firmware_path
+from tests.support.qemu_runs import icount, record
+
+__all__ = ["BOARDS", "FindQemu", "assert_books_of_calls", "assert_sums", "run"]
+
+FindQemu = Callable[[str], QemuBinary]
+
+BOARDS = ["mps2-an385", "virt-rv32", "virt-aarch64"]
+
+
+def run(
+    program: str, board_name: str, variant: str, find_qemu: FindQemu, directory: Path
+) -> tuple[Books, Found]:
+    """Record a program of tests/firmware/engine; its books, and what the engine found."""
+    board = load_board(board_name)
+    elf = firmware_path(program, board_name, variant)
+    done = record(board, elf, find_qemu(board.qemu), directory / variant, icount(board))
+    return read_books(done.text()), Found(done.directory, elf)
+
+
+def assert_books_of_calls(books: Books, found: Found) -> None:
+    """Calls of each function, and of each path, are the books'."""
+    calls = found.calls()
+    assert {name: calls.get(name, 0) for name in books.calls} == books.calls
+    assert found.paths(books.functions_with_paths) == books.paths
+
+
+def assert_sums(found: Found) -> None:
+    """Every instruction is somewhere, once: in the tree, by address, in a task or handler."""
+    total = found.program.tables.instructions
+    assert sum(node.self_insns for node in found.nodes) == total
+    assert sum(cost.self_insns for cost in found.tables.costs) == total
+    assert found.nodes[0].inclusive_insns == total
+    by_address = {
+        found.program.symbols.function_at(address).name: n  # type: ignore[union-attr]
+        for address, n in found.program.self_insns.items()
+    }
+    in_tree = {name: n for name, n in found.self_by_function().items() if n and name != "?"}
+    assert in_tree == by_address
+    of_handlers = sum(row.self_insns for row in found.tables.handlers)
+    of_tasks = sum(row.self_insns for row in found.tables.tasks)
+    assert of_handlers + of_tasks == total
+    roots = [node for node in found.nodes[1:] if node.parent == 0]
+    assert sum(node.inclusive_insns for node in roots) == total
+    assert of_handlers == sum(
+        node.inclusive_insns
+        for node in roots
+        if node.kind in (NodeKind.INTERRUPT, NodeKind.EXCEPTION)
+    )
