@@ -16,7 +16,7 @@ from gdbext.target.qemu_binary import QemuBinary
 from tests.support.firmware import counters, firmware_path
 from tests.support.gdb_session import gdb_batch
 from tests.support.gdbext_cli import gdbext
-from tests.support.qemu_runs import icount, record, running
+from tests.support.qemu_runs import icount, record, running, wait_until
 
 FindQemu = Callable[[str], QemuBinary]
 
@@ -42,6 +42,7 @@ def with_gdb(
     elf = firmware_path("basic", board_name, "O0")
     live = tmp_path / "live"
     with running(board, elf, find_qemu(board.qemu), live, icount(board), gdb=True) as run:
+        wait_until(run.gdb.exists, "the GDB stub")
         done = gdb_batch(
             *("set confirm off", f"target remote {run.gdb}", *commands),
             runtime=tmp_path,
