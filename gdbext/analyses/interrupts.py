@@ -38,6 +38,7 @@ class Handler:
     """One handler; the times are instructions of its vCPU, None where there was none to measure.
 
     Attributes:
+        name: the function at `address`, with the offset into it (`vectors+0x280`).
         vectors: names of the vector table's entries that lead to it; none where there is no table.
         kinds: `interrupt`, `exception`, or both.
         count: times it was entered; `complete` of them also returned.
@@ -118,6 +119,7 @@ def report_interrupts(program: Program, vectors: Mapping[int, Sequence[str]]) ->
 def _handler(program: Program, row: HandlerRow, vectors: tuple[str, ...]) -> Handler:
     symbols = program.symbols
     name = function_ref(symbols, symbols.function_at(row.address), row.address)
+    offset = row.address - name.address
     number = program.numbers.number_at(row.address)
     kinds = {
         node.kind.name.lower()
@@ -130,7 +132,7 @@ def _handler(program: Program, row: HandlerRow, vectors: tuple[str, ...]) -> Han
     again = row.runs > 1
     # Medians of large numbers are rounded down to 12 bits.
     return Handler(
-        name=name.name,
+        name=name.name if offset == 0 else f"{name.name}+{offset:#x}",
         address=row.address,
         file=name.file,
         vectors=vectors,
