@@ -132,7 +132,7 @@ def test_pieces_begin_and_end_where_gdb_has_halted_the_machine(
             assert piece[0] in ({first, first + 2} if counted else {first})
             assert after in successors(piece[-1])
         else:
-            assert after == first
+            assert after in ({first, first + 2} if counted else {first})
 
 
 def successors(address: int) -> set[int]:
@@ -213,6 +213,7 @@ def test_a_halted_machine_answers_before_it_has_ever_run(
         ) as run,
         run.control() as client,
     ):
+        wait_until(lambda: vcpu_is_there(client), "a vCPU")
         for _ in range(50):
             assert client.start().already is False
             client.mark("never ran")
