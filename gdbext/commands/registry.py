@@ -133,7 +133,7 @@ class Command:
         parser = _Parser(self, door)
         for argument in arguments:
             parser.add(argument)
-        options = parser.parse_args(words)
+        options = parser.parse_intermixed_args(words)
         if rest_argument is not None:
             setattr(options, rest_argument.destination, rest)
         # An argument of another door is never given, but the command may look at it.
