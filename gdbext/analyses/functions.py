@@ -41,6 +41,8 @@ class FunctionReport:
     lines_executed: int
     lines_total: int
     lines_not_run: tuple[tuple[str, int], ...]
+    inclusive_insns: int | None = None
+    """With what it called; handlers that interrupted it left out."""
 
     @property
     def calls(self) -> int:
@@ -65,6 +67,7 @@ class FunctionReport:
             "entries": self.entries.to_json(),
             "unattributed": self.unattributed,
             "self_insns": self.self_insns,
+            "inclusive_insns": self.inclusive_insns,
             "callers": [caller.to_json() for caller in self.callers],
             "callees": [callee.to_json() for callee in self.callees],
             "insns": {
@@ -109,6 +112,9 @@ def report_function(program: Program, function: Function) -> FunctionReport:
         lines_executed=len(lines) - len(not_run),
         lines_total=len(lines),
         lines_not_run=tuple(not_run),
+        inclusive_insns=program.calls.costs[
+            program.numbers.number_at(function.address)
+        ].inclusive_insns,
     )
 
 

@@ -10,7 +10,19 @@ from typing import Final
 
 from gdbext.commands.registry import Argument
 
-__all__ = ["BOARD", "ELF_FILE", "ELF_OPTION", "JSON", "QEMU_ARGS", "RECORDING", "count", "seconds"]
+__all__ = [
+    "BOARD",
+    "DEPTH",
+    "ELF_FILE",
+    "ELF_OPTION",
+    "JSON",
+    "MIN_PERCENT",
+    "QEMU_ARGS",
+    "RECORDING",
+    "count",
+    "percentage",
+    "seconds",
+]
 
 
 def count(text: str) -> int:
@@ -23,6 +35,14 @@ def count(text: str) -> int:
             f"'{text}' is no count; write such as 500, 20k, 1.5M or 1G"
         )
     return number
+
+
+def percentage(text: str) -> float:
+    """A number from 0 to 100; `2`, `0.5` and `2%` are understood."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)%?", text)
+    if match is None or float(match[1]) > 100:
+        raise argparse.ArgumentTypeError(f"'{text}' is no percentage; write such as 2 or 0.5")
+    return float(match[1])
 
 
 def seconds(text: str) -> float:
@@ -51,6 +71,17 @@ ELF_OPTION: Final = Argument(
     parse=Path,
     completes="file",
     doors=("cli",),
+)
+
+DEPTH: Final = Argument(
+    "--depth", "Levels shown; what is at the top has 1.", metavar="N", parse=count
+)
+
+MIN_PERCENT: Final = Argument(
+    "--min-percent",
+    "Leave out what has less than this share of all instructions, inclusive.",
+    metavar="P",
+    parse=percentage,
 )
 
 ELF_FILE: Final = Argument("ELF", "The program.", parse=Path, completes="file")

@@ -6,6 +6,8 @@ from __future__ import annotations
 import argparse
 import importlib
 import pkgutil
+import re
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Protocol
 
@@ -109,7 +111,7 @@ class Command:
 
     def help_text(self, door: Door) -> str:
         """Help in GDB's form: summary, usage line, description, arguments in capitals."""
-        lines = [self.summary, f"Usage: {self.usage(door)}", ""]
+        lines = [self.summary, *_folded(f"Usage: {self.usage(door)}"), ""]
         if self.description:
             lines += [self.description, ""]
         lines += argument_lines(self.arguments_at(door))
@@ -131,7 +133,7 @@ class Command:
         parser = _Parser(self, door)
         for argument in arguments:
             parser.add(argument)
-        options = parser.parse_args(words)
+        options = parser.parse_intermixed_args(words)
         if rest_argument is not None:
             setattr(options, rest_argument.destination, rest)
         # An argument of another door is never given, but the command may look at it.
@@ -191,6 +193,13 @@ def find_command(name: str, door: Door) -> Command | None:
     """The verb with that name at that door."""
     _load_all()
     return _COMMANDS.get((door, name))
+
+
+def _folded(usage: str) -> list[str]:
+    """A usage line in lines of at most 100 columns; no argument is cut."""
+    kept = re.sub(r"\[[^]]*]", lambda match: match[0].replace(" ", "\0"), usage)
+    folded = textwrap.wrap(kept, 100, subsequent_indent=" " * 11, break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in folded]
 
 
 _COMMANDS: dict[tuple[Door, str], Command] = {}

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 
 from gdbext.render.numbers import address, amount, percent, place
 from gdbext.render.page import Column, Page, Table
+from gdbext.render.repairs import render_repairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from gdbext.analyses.callees import CalleesReport
     from gdbext.analyses.callers import Caller, CallersReport
     from gdbext.analyses.entries import Entries
     from gdbext.analyses.functions import FunctionReport
 
-__all__ = ["render_callers", "render_function"]
+__all__ = ["render_callees", "render_callers", "render_function"]
 
 
 def render_function(page: Page, report: FunctionReport, top: int) -> None:
@@ -26,7 +28,9 @@ def render_function(page: Page, report: FunctionReport, top: int) -> None:
     if report.aliases:
         page.line(f"also named {', '.join(report.aliases)}")
     _render_entries(page, report.entries)
-    page.line(f"{amount(report.self_insns)} instructions executed in its own code")
+    inclusive = report.inclusive_insns
+    with_callees = f"; {amount(inclusive)} with what it called" if inclusive is not None else ""
+    page.line(f"{amount(report.self_insns)} instructions executed in its own code{with_callees}")
     _render_coverage(page, report)
     page.table(_callers_table(report.callers, report.unattributed).bound(top))
     callees = Table(
@@ -48,6 +52,35 @@ def render_callers(page: Page, report: CallersReport, top: int | None) -> None:
     page.line(f"{report.function.name} at {address(report.function.address)}")
     _render_entries(page, report.entries)
     page.table(_callers_table(report.callers, report.unattributed).bound(top))
+
+
+def render_callees(page: Page, report: CalleesReport, top: int | None) -> None:
+    """Print what it called, from where, how often, at what cost."""
+    page.line(f"{report.function.name} at {address(report.function.address)}")
+    page.line(
+        f"entered {_times(report.calls)}; {amount(report.inclusive_insns)} instructions, "
+        f"{amount(report.self_insns)} of them its own"
+    )
+    table = Table(
+        "Callees:" if report.callees else "it called nothing",
+        [
+            Column("calls", "right"),
+            Column("inclusive", "right"),
+            Column("callee", flexible=True),
+            Column("call site"),
+            Column("address"),
+        ],
+        how_to_see_more="--top N shows more",
+    )
+    for callee in report.callees:
+        # Costs are known for a callee as a whole: they stand with its first call site.
+        cost = "?" if callee.inclusive_insns is None else amount(callee.inclusive_insns)
+        for site in callee.sites:
+            where = place(site.file, site.line)
+            table.add(amount(site.count), cost, callee.function.name, where, address(site.address))
+            cost = ""
+    page.table(table.bound(top))
+    render_repairs(page, report.repairs)
 
 
 def _render_entries(page: Page, entries: Entries) -> None:

@@ -32,7 +32,7 @@ __all__ = [
 MIXES_VCPUS_UP = (9, 2)
 """The first QEMU whose plugins cannot tell several vCPUs on one thread apart (see plugin.c)."""
 
-END_S = 120.0
+END_S = 60.0
 """How long a run may take on a loaded machine; every program here needs a second or two."""
 
 

@@ -129,17 +129,19 @@ def test_pieces_begin_and_end_where_gdb_has_halted_the_machine(
     for piece, (first, after) in zip(found, places, strict=True):
         assert contradiction(piece) is None
         if piece:
-            assert piece[0] == first
+            assert piece[0] in ({first, first + 2} if counted else {first})
             assert after in successors(piece[-1])
         else:
-            assert after == first
+            assert after in ({first, first + 2} if counted else {first})
 
 
 def successors(address: int) -> set[int]:
-    """Where the program can be after the instruction; a halt may also repeat it."""
-    if address < LOOP:
-        return {address + 2, address + 4, LOOP}
-    return {address + 2, address + 4, LOOP}
+    """Where the program can be when this was the last instruction begun.
+
+    With -icount, QEMU gives up a device read that is not at a block's end and begins it again: the
+    halt may come in between. What was begun before a piece is not in it, though it is repeated.
+    """
+    return {address, address + 2, address + 4, LOOP}
 
 
 @ICOUNT
@@ -211,6 +213,7 @@ def test_a_halted_machine_answers_before_it_has_ever_run(
         ) as run,
         run.control() as client,
     ):
+        wait_until(lambda: vcpu_is_there(client), "a vCPU")
         for _ in range(50):
             assert client.start().already is False
             client.mark("never ran")

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import dataclasses
 
+from gdbext.analyses.callees import Callee
 from gdbext.analyses.callers import Caller, CallersReport
 from gdbext.analyses.entries import Entries
-from gdbext.analyses.functions import Callee, FunctionReport
+from gdbext.analyses.functions import FunctionReport
 from gdbext.analyses.refs import FunctionRef, Site
 from gdbext.render.functions import render_callers, render_function
 from gdbext.render.page import Page
