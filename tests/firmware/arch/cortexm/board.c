@@ -10,10 +10,12 @@ void SVC_Handler(void)
     gx_counters.svcs++;
 }
 
-__attribute__((weak)) void PendSV_Handler(void)
+#ifndef GX_OWN_PENDSV
+void PendSV_Handler(void)
 {
     gx_counters.pendsv++;
 }
+#endif
 
 void board_supervisor_call(void)
 {
