@@ -113,6 +113,11 @@ static void tail_call(GxReplay *r, GxStack *s, uint32_t id)
     const uint32_t fn = r->blocks.fn_first[id];
     const GxFrame top = s->frames[s->n - 1];
 
+    if (s->n == 1 && !top.fn && fn) { /* from a boot ROM into the program: it begins here */
+        begin_above(r, s, id);
+        r->tree.nodes[s->frames[0].node].calls++;
+        return;
+    }
     /* Tail calls that go round need no more stack each time. */
     for (uint32_t i = s->n; i > 0; i--) {
         if (s->frames[i - 1].fn == fn && fn) {
@@ -154,9 +159,15 @@ static void do_return(GxReplay *r, GxVcpu *v, GxStack *s, uint32_t from, uint32_
 
     if (at > 0) {
         leave_frames(r, s, (uint32_t)at, true);
-    } else if (gx_engine_switch(r, v, id, b->is_entry[id])) {
         return;
-    } else if (b->is_entry[id]) { /* a jump by means of a return instruction */
+    }
+    if (!gx_set_has(&r->call_ends, address)) {
+        v->engine.suspect = address + 1;
+    }
+    if (gx_engine_switch(r, v, id, b->is_entry[id])) {
+        return;
+    }
+    if (b->is_entry[id]) { /* a jump by means of a return instruction */
         jump(r, s, from, id);
     } else if ((at = find_function(s, b->fn_first[id])) >= 0 && (uint32_t)at + 1 < s->n) { /* longjmp */
         leave_frames(r, s, (uint32_t)at + 1, false);

@@ -275,6 +275,9 @@ static unsigned trap_kind(const GxReplay *r, const GxVcpu *v, GxContext interrup
     if (gx_set_has(&r->exceptions, address)) {
         return GX_NODE_EXCEPTION;
     }
+    if (r->profile == GX_PROFILE_AARCH64) { /* Arm ARM D1.10.2: by the offset in the vector table */
+        return address & 0x180 ? GX_NODE_INTERRUPT : GX_NODE_EXCEPTION;
+    }
     if (v->trap_event) {
         return v->trap_event == 1 ? GX_NODE_INTERRUPT : GX_NODE_EXCEPTION;
     }
@@ -357,7 +360,7 @@ static GxContext close_level(GxReplay *r, GxVcpu *v)
 }
 
 /* QEMU reports no trap where Cortex-M takes the next exception as part of the return from one. */
-static bool infers_chains(const GxReplay *r) { return r->m_profile || !r->has_events; }
+static bool infers_chains(const GxReplay *r) { return r->profile == GX_PROFILE_M || !r->has_events; }
 
 /* A trap returned, and control is at block id. Rules R1 to R6. */
 static void leave(GxReplay *r, GxVcpu *v, uint32_t id)
@@ -516,6 +519,9 @@ static bool follow(GxReplay *r, GxVcpu *v, uint32_t id)
         }
     }
     gx_calls_edge(r, v, gx_engine_stack(e), v->prev, id);
+    if (!e->n_levels && !e->tasks[e->task].entry_fn) {
+        e->tasks[e->task].entry_fn = e->tasks[e->task].stack.frames[0].fn;
+    }
     return true;
 }
 
@@ -574,6 +580,12 @@ static bool decide(GxReplay *r, GxVcpu *v, uint32_t id)
         r->stats.resets++;
         begin(r, v, id);
         return false;
+    }
+    if (trap_return && e->suspect && !r->has_events) {
+        /* A return from a trap that was not seen: it began where a return went that fitted no call. */
+        learn_vector(r, e->suspect - 1);
+        r->stats.late++;
+        e->suspect = 0;
     }
     if (trap_return) { /* no trap was open: the start of a program at a lower privilege */
         suspend(r, v, (GxContext){.from = 0});

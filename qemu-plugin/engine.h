@@ -120,6 +120,7 @@ typedef struct GxEngine {
     GxStack *stack;           /* the current one, of a task or a trap */
     uint64_t charged;         /* instruction count up to which all are given to nodes, */
     uint64_t context_charged; /* and to tasks and handlers */
+    uint64_t suspect;         /* where an indirect branch went that fits no call, plus 1: perhaps a handler */
     uint64_t order;           /* of suspensions */
 } GxEngine;
 

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-GxReplay *gx_replay_new(int has_events, int m_profile)
+GxReplay *gx_replay_new(int has_events, int profile)
 {
     GxReplay *r = calloc(1, sizeof(*r));
 
@@ -17,7 +17,7 @@ GxReplay *gx_replay_new(int has_events, int m_profile)
     }
     if (r) {
         r->has_events = has_events != 0;
-        r->m_profile = m_profile != 0;
+        r->profile = profile;
         r->blocks.count = 1; /* id 0 is no block */
     }
     return r;
@@ -60,6 +60,7 @@ void gx_replay_free(GxReplay *r)
     free(r->traps);
     free(r->vectors.slots);
     free(r->resets.slots);
+    free(r->call_ends.slots);
     free(r->interrupts.slots);
     free(r->exceptions.slots);
     free(r);
@@ -159,6 +160,10 @@ int gx_replay_add_blocks(GxReplay *r, const uint8_t *entries, size_t length, uin
             return -1;
         }
         e += GX_BLOCK_HEADER_SIZE + b->n_insns[id] + gx_get16(e + 10);
+        if ((b->end_kind[id] == GX_END_CALL || b->end_kind[id] == GX_END_CALL_INDIRECT) &&
+            !gx_set_add(&r->call_ends, b->end[id])) {
+            return -1;
+        }
         b->count++;
     }
     return 0;

@@ -74,7 +74,8 @@ GX_PUBLIC const char *gx_decoder_error(const GxDecoder *d);
 
 /* --- replay; tables are copied out, `max` elements at most, and the number there is is returned -------------------------- */
 
-GX_PUBLIC GxReplay *gx_replay_new(int has_events, int m_profile);
+/* profile: GX_PROFILE_*. */
+GX_PUBLIC GxReplay *gx_replay_new(int has_events, int profile);
 GX_PUBLIC void gx_replay_free(GxReplay *r);
 /* Blocks with the next ids: their entries as in the recording, and what classification says. 0, or -1. */
 GX_PUBLIC int gx_replay_add_blocks(GxReplay *r, const uint8_t *entries, size_t length, uint64_t count,

@@ -134,6 +134,9 @@ typedef struct GxAddressSet {
     uint32_t count;
 } GxAddressSet;
 
+/* What is special about the traps of a target. Twin: gdbext/replay/replay.py. */
+enum { GX_PROFILE_OTHER = 0, GX_PROFILE_M = 1, GX_PROFILE_AARCH64 = 2 };
+
 typedef struct GxReplay {
     GxBlocks blocks;
     GxEdges edges;
@@ -145,10 +148,11 @@ typedef struct GxReplay {
     uint32_t n_traps, traps_capacity;
     GxAddressSet vectors; /* handler entries: from the vector table, and learned */
     GxAddressSet resets;
+    GxAddressSet call_ends;  /* addresses that a call returns to */
     GxAddressSet interrupts; /* handlers known to be asynchronous, */
     GxAddressSet exceptions; /* and synchronous */
     bool has_events;         /* QEMU reported traps (discontinuity callback) */
-    bool m_profile;
+    int profile;             /* GX_PROFILE_* */
     GxStats stats;
     GxTree tree;
     GxHandler *handlers;

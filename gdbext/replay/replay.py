@@ -37,6 +37,8 @@ __all__ = ["Replay"]
 
 SLICE_BLOCKS = 20_000_000
 EDGE_RESTART = 4
+# GX_PROFILE_* in qemu-plugin/replay.h.
+PROFILE_OTHER, PROFILE_M, PROFILE_AARCH64 = 0, 1, 2
 
 
 class Replay:
@@ -157,7 +159,7 @@ class Replay:
 
     def _open(self) -> int:
         if self._handle is None:
-            handle = self._lib.gx_replay_new(self._has_events, self.classes.is_m_profile)
+            handle = self._lib.gx_replay_new(self._has_events, self._profile())
             if not handle:
                 raise NativeError("no memory for the replay")
             self._handle = int(handle)
@@ -166,6 +168,11 @@ class Replay:
             for address in self._resets:
                 self._lib.gx_replay_add_reset(self._handle, address)
         return self._handle
+
+    def _profile(self) -> int:
+        if self.recording.meta.get("target") == "aarch64":
+            return PROFILE_AARCH64
+        return PROFILE_M if self.classes.is_m_profile else PROFILE_OTHER
 
     def _free(self) -> None:
         handle: int | None = getattr(self, "_handle", None)
