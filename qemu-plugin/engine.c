@@ -532,6 +532,9 @@ static void begin(GxReplay *r, GxVcpu *v, uint32_t id)
     gx_engine_reset(r, v);
     if (!e->tasks[0].switches_in++) {
         e->tasks[0].entry_fn = r->blocks.fn_first[id];
+        if (!r->blocks.fn_first[id]) { /* a boot ROM: a reset comes back to it */
+            gx_set_add(&r->resets, r->blocks.address[id]);
+        }
     }
     gx_stack_begin(r, &e->tasks[0].stack, id, GX_NODE_TASK);
 }

@@ -5,16 +5,18 @@
 
 const char gx_board_name[] = GX_BOARD;
 
+#ifndef GX_OWN_HANDLERS
+
 void SVC_Handler(void)
 {
     gx_counters.svcs++;
 }
 
-#ifndef GX_OWN_PENDSV
 void PendSV_Handler(void)
 {
     gx_counters.pendsv++;
 }
+
 #endif
 
 void board_supervisor_call(void)
