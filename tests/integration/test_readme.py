@@ -28,7 +28,7 @@ def commands(lines: list[str]) -> list[str]:
 
 
 def readmes_tools() -> bool:
-    """Another compiler makes other code, and another GDB other words: README was made with these."""
+    """Another compiler makes other code, another GDB other words; these made README."""
     compiler = subprocess.run(
         ["arm-none-eabi-gcc", "-dumpversion"], capture_output=True, text=True, check=True
     ).stdout
