@@ -64,7 +64,7 @@ typedef struct GxTask {
     GxStack stack;
     GxContext place; /* where a trap suspended it; from 0: it waits in a routine that switches */
     bool suspended;
-    bool doubtful; /* others fitted as well when it was switched to */
+    bool doubtful;     /* others fitted as well when it was switched to */
     uint32_t entry_fn; /* function it began with */
     uint64_t switches_in;
     uint64_t self;      /* instructions, handlers not among them */

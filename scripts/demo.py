@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Commands of the demo, shown as if typed. Run by GDB: scripts/demo."""
 
+from __future__ import annotations
+
 import os
 
 import gdb

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import weakref
 import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -111,11 +112,9 @@ class Stream:
             self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
             raise TraceFormatError(f"{path}: cannot be read: {error.strerror}") from error
-        try:
-            self.generation = self._wait_for_generation()
-        except BaseException:
-            os.close(self._fd)
-            raise
+        # Also when nobody calls close().
+        self._closing = weakref.finalize(self, os.close, self._fd)
+        self.generation = self._wait_for_generation()
         self.meta: dict[str, Any] = {}
         self.records: list[Record] = []
         self.chunks: list[ChunkInfo] = []
@@ -128,9 +127,7 @@ class Stream:
 
     def close(self) -> None:
         """Close the file; what was read stays."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        self._closing()
 
     @property
     def totals(self) -> dict[int, VcpuTotals]:

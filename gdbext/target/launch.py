@@ -399,8 +399,10 @@ class _Output:
 
     def _copy(self) -> None:
         fd = self._stream.fileno()
+        ready = select.poll()  # unlike select() it takes any number of a file
+        ready.register(fd, select.POLLIN)
         while True:
-            select.select([fd], [], [])
+            ready.poll()
             data = os.read(fd, 65536)
             if not data:
                 return

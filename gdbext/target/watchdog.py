@@ -53,7 +53,9 @@ def main(argv: list[str]) -> int:
 
 def _watch(child: int, command_fd: int, wake_fd: int, grace_s: float) -> int:
     deadline: float | None = None
-    commands = [command_fd]
+    waiting = select.poll()
+    for fd in (command_fd, wake_fd):
+        waiting.register(fd, select.POLLIN)
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
@@ -64,7 +66,7 @@ def _watch(child: int, command_fd: int, wake_fd: int, grace_s: float) -> int:
             if timeout == 0:
                 os.kill(child, signal.SIGKILL)
                 timeout = None
-        ready, _, _ = select.select([*commands, wake_fd], [], [], timeout)
+        ready = [fd for fd, _ in waiting.poll(None if timeout is None else timeout * 1000)]
         if wake_fd in ready:
             os.read(wake_fd, 4096)
         if command_fd in ready:
@@ -75,7 +77,7 @@ def _watch(child: int, command_fd: int, wake_fd: int, grace_s: float) -> int:
                 os.kill(child, signal.SIGTERM)
                 deadline = time.monotonic() + grace_s
             if not command:
-                commands = []
+                waiting.unregister(command_fd)
 
 
 def _start(program: list[str], report_fd: int) -> int:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,10 +24,11 @@ STUBBORN = "trap '' TERM; while :; do sleep 0.05; done"
 
 
 @pytest.fixture(autouse=True)
-def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The runtime directory is the test's own."""
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    return tmp_path / f"gdbext-{os.getuid()}"
+def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The runtime directory is the test's own; its path is short, as sockets' paths must be."""
+    with tempfile.TemporaryDirectory(prefix="g-") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        yield Path(folder, f"gdbext-{os.getuid()}")
 
 
 @pytest.fixture
