@@ -10,8 +10,8 @@ import traceback
 from typing import TYPE_CHECKING, Final, Literal
 
 import gdbext
-from gdbext.commands.context import Context, dispatch, open_workspace
-from gdbext.commands.registry import commands, find_command
+from gdbext.commands.context import Context, open_workspace
+from gdbext.commands.registry import commands, dispatch, find_command
 from gdbext.errors import ControlError, GdbextError, UsageError
 from gdbext.render.page import Page
 from gdbext.render.progress import progress_bar
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gdbext.analyses.workspace import Workspace
-    from gdbext.commands.registry import Need
+    from gdbext.commands.context import Need
 
 __all__ = ["CliContext", "main"]
 

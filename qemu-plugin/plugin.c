@@ -18,6 +18,7 @@
 #include "mayleave.h"
 #include "qemu_api.h"
 #include "recorder.h"
+#include "worker.h"
 
 GX_EXPORT int qemu_plugin_version = GX_API;
 
@@ -551,7 +552,7 @@ static bool open_all(const qemu_info_t *info)
     if (!make_directory(p.options.dir)) {
         return false;
     }
-    if (!recorder_open(&ro, message, sizeof(message)) ||
+    if (!recorder_open(&ro, message, sizeof(message)) || !worker_start(message, sizeof(message)) ||
         !control_open(p.options.dir, info->target_name, message, sizeof(message))) {
         fprintf(stderr, "gdbext: %s\n", message);
         remove_files(p.options.dir);

@@ -86,7 +86,8 @@ typedef struct Recorder {
     RecorderState state;
     Vcpu *cut_owner; /* API v1, several vCPUs on one thread: whose block the shared cut word is about; else NULL */
     bool cut_inexact;
-    bool meta_pending; /* the stream does not say cut_inexact yet */
+    bool blocks_missed; /* some were translated without an id; they carry no callback: that cannot be mended */
+    bool meta_pending;  /* the stream does not say cut_inexact yet */
     bool held;
     uint32_t gap_reason;
     uint32_t sync_epoch;
@@ -161,14 +162,14 @@ bool recorder_finish(void);
 void recorder_release(void);
 void recorder_status(RecorderStatus *status);
 
-/* --- shared by recorder.c and worker.c; the lock is held ----------------------------------------------------------- */
+/* --- for the worker; the lock is held -------------------------------------------------------------------------------- */
 
-bool worker_start(int level, const char *directory, char *message, size_t message_size);
-bool worker_write_head(void);
-bool worker_write_end(void);
-uint64_t worker_stream_bytes(void);
+/* Recording cannot go on: every vCPU ends with a gap at its next block. */
 void recorder_fail(uint32_t reason, const char *message);
+/* Ask for attention at the next block; does not wait. */
 void recorder_ask(Vcpu *v, uint32_t bits);
+/* Have the stream say what was found out late. False: it cannot be written, errno says why. */
+bool recorder_tell_inexact(void);
 uint64_t recorder_now_ns(void);
 
 #endif

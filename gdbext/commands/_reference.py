@@ -6,7 +6,8 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from gdbext.commands.registry import Door, argument_lines, commands
+from gdbext.commands.context import Door
+from gdbext.commands.registry import argument_lines, commands
 
 __all__ = ["reference"]
 

@@ -5,22 +5,25 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from gdbext.errors import UsageError
 from gdbext.target.boot import read_launch_meta
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from gdbext.analyses.workspace import Workspace
-    from gdbext.commands.registry import Command, Door, Need
     from gdbext.render.page import Page
     from gdbext.target.control import ControlClient
 
-__all__ = ["Context", "dispatch", "open_workspace", "print_json", "tell_entry"]
+__all__ = ["Context", "Door", "Need", "open_workspace", "print_json", "tell_entry"]
+
+Door = Literal["cli", "gdb"]
+Need = Literal["recorder", "recording"]
+"""What must be there before a command runs: a QEMU with the plugin; something recorded."""
 
 
 class Context(ABC):
@@ -64,14 +67,6 @@ class Context(ABC):
     def elf(self) -> Path | None:
         """The ELF file of the session, if there is one."""
         return None
-
-
-def dispatch(made: Command, context: Context, words: Sequence[str]) -> int:
-    """Parse, check what must be there, and run; the exit status."""
-    options = made.parse(words, context.door)
-    for need in made.needs:
-        context.check(need)
-    return made.run(context, options) or 0
 
 
 def open_workspace(

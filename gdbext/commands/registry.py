@@ -16,13 +16,9 @@ from gdbext.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from gdbext.commands.context import Context
+    from gdbext.commands.context import Context, Door, Need
 
-__all__ = ["Argument", "Command", "Door", "Need", "command", "commands", "find_command"]
-
-Door = Literal["cli", "gdb"]
-Need = Literal["recorder", "recording"]
-"""What must be there before a command runs: a QEMU with the plugin; something recorded."""
+__all__ = ["Argument", "Command", "command", "commands", "dispatch", "find_command"]
 
 Completion = Literal["function", "file", "board"]
 
@@ -244,3 +240,11 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{self._name}: {message}; see `{self._help}`")
+
+
+def dispatch(made: Command, context: Context, words: Sequence[str]) -> int:
+    """Parse, check what must be there, and run; the exit status."""
+    options = made.parse(words, context.door)
+    for need in made.needs:
+        context.check(need)
+    return made.run(context, options) or 0

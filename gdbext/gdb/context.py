@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
     from gdbext.analyses.workspace import Workspace
-    from gdbext.commands.registry import Need
+    from gdbext.commands.context import Need
 
 __all__ = ["GdbContext"]
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import gdb
 
-from gdbext.commands.context import dispatch
-from gdbext.commands.registry import commands
+from gdbext.commands.registry import commands, dispatch
 from gdbext.errors import GdbextError
 from gdbext.gdb.completion import complete
 from gdbext.gdb.context import GdbContext

@@ -10,7 +10,8 @@ import pytest
 
 from gdbext.commands._options import count, seconds
 from gdbext.commands._reference import reference
-from gdbext.commands.registry import Command, Door, commands, find_command
+from gdbext.commands.context import Door
+from gdbext.commands.registry import Command, commands, find_command
 from gdbext.errors import UsageError
 
 ROOT = Path(__file__).parents[3]

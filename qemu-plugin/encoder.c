@@ -1,0 +1,522 @@
+/*
+ * The encoders: tokens into buffers, and the requests that are made of a vCPU. See recorder.h for who may touch what.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#define _GNU_SOURCE
+#include "encoder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "blocktable.h"
+
+Recorder recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+/* Never written: no id is 0, so every block misses. */
+static GxPredictor empty_table;
+
+#define HOLD_SECONDS 60
+
+uint64_t recorder_now_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+void encoder_wait(unsigned ms)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_REALTIME, &ts);
+    ts.tv_nsec += (long)(ms % 1000) * 1000000;
+    ts.tv_sec += ms / 1000 + ts.tv_nsec / 1000000000;
+    ts.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&recorder.changed, &recorder.lock, &ts);
+}
+
+/* --- writing tokens ------------------------------------------------------------------------------------------------ */
+
+static inline uint32_t word_bytes(uint64_t word) { return (uint32_t)(word >> GX_WORD_RUN_BITS); }
+
+/* Head of a token: the open run and the kind. */
+static uint8_t *put_head(uint8_t *p, uint64_t run, unsigned kind)
+{
+    if (run < GX_TOKEN_RUN_LONG) {
+        *p++ = (uint8_t)(run << 2 | kind);
+        return p;
+    }
+    *p++ = (uint8_t)(GX_TOKEN_RUN_LONG << 2 | kind);
+    return gx_leb_put(p, run - GX_TOKEN_RUN_LONG);
+}
+
+/* Tokens up to p become part of the recording; no run is open. */
+static void publish(GxBuffer *b, const uint8_t *p)
+{
+    __atomic_store_n(&b->word, (uint64_t)(p - b->tokens) << GX_WORD_RUN_BITS, __ATOMIC_RELEASE);
+}
+
+/* The caller has made room. */
+static void put_event(Vcpu *v, unsigned type, const void *payload, size_t length)
+{
+    GxBuffer *b = v->elem->cursor;
+    uint64_t word = b->word;
+    uint8_t *p = put_head(b->tokens + word_bytes(word), word & GX_WORD_RUN_MASK, GX_TOKEN_EVENT);
+
+    *p++ = (uint8_t)type;
+    p = gx_leb_put(p, length);
+    memcpy(p, payload, length);
+    publish(b, p + length);
+}
+
+static void put_numbers(Vcpu *v, unsigned type, unsigned n, const uint64_t *numbers)
+{
+    uint8_t payload[4 * GX_LEB_MAX];
+    uint8_t *p = payload;
+
+    for (unsigned i = 0; i < n; i++) {
+        p = gx_leb_put(p, numbers[i]);
+    }
+    put_event(v, type, payload, (size_t)(p - payload));
+}
+
+static void put_mark(Vcpu *v, unsigned kind, const char *text)
+{
+    uint8_t payload[2 * GX_LEB_MAX + RECORDER_TEXT_MAX];
+    size_t length = strnlen(text, RECORDER_TEXT_MAX);
+    uint8_t *p = gx_leb_put(payload, kind);
+
+    p = gx_leb_put(p, recorder_now_ns());
+    memcpy(p, text, length);
+    put_event(v, GX_EVENT_MARK, payload, (size_t)(p - payload) + length);
+}
+
+/* --- buffers; the lock is held ------------------------------------------------------------------------------------- */
+
+static GxBuffer *free_buffer(const Vcpu *v)
+{
+    for (unsigned i = 0; i < recorder.n_buffers; i++) {
+        if (v->buffers[i]->state == GX_BUFFER_FREE) {
+            return v->buffers[i];
+        }
+    }
+    return NULL;
+}
+
+static void open_buffer(Vcpu *v, GxBuffer *b)
+{
+    memset(v->table, 0, sizeof(*v->table));
+    b->word = 0;
+    b->history = 0;
+    b->vcpu = v->index;
+    b->seq = v->next_seq++;
+    b->time_ns = recorder_now_ns();
+    b->cut = 0;
+    b->cut_word = 0;
+    __atomic_store_n(&b->state, GX_BUFFER_FILLING, __ATOMIC_RELEASE);
+    v->elem->cursor = b;
+}
+
+static void close_buffer(Vcpu *v)
+{
+    GxBuffer *b = v->elem->cursor;
+    uint64_t word = b->word;
+
+    publish(b, put_head(b->tokens + word_bytes(word), word & GX_WORD_RUN_MASK, GX_TOKEN_END));
+    __atomic_store_n(&b->state, GX_BUFFER_FULL, __ATOMIC_RELEASE);
+    pthread_cond_broadcast(&recorder.changed);
+}
+
+static void disarm(Vcpu *v) { __atomic_store_n(&v->elem->armed, 0, __ATOMIC_SEQ_CST); }
+
+static bool armed(const Vcpu *v) { return __atomic_load_n(&v->elem->armed, __ATOMIC_ACQUIRE) != 0; }
+
+static void end_with_gap(Vcpu *v)
+{
+    const uint64_t gap[2] = {recorder.gap_reason, 0};
+
+    put_numbers(v, GX_EVENT_GAP, 2, gap);
+    recorder.n_gaps++;
+    disarm(v);
+}
+
+/* Close the full buffer and open another; waits for the worker. False: recording ended meanwhile. */
+static bool roll_over(Vcpu *v)
+{
+    GxBuffer *next;
+
+    while (!(next = free_buffer(v))) {
+        if (recorder.state == RECORDER_FAILED) {
+            end_with_gap(v);
+        }
+        if (!armed(v)) {
+            return false;
+        }
+        pthread_cond_wait(&recorder.changed, &recorder.lock);
+    }
+    if (!armed(v)) {
+        return false;
+    }
+    close_buffer(v);
+    open_buffer(v, next);
+    return true;
+}
+
+/* --- attention ----------------------------------------------------------------------------------------------------- */
+
+/* The cut word belongs to this vCPU's last recorded block. */
+static bool cut_is_mine(const Vcpu *v)
+{
+    return !(v->attention & ATTENTION_FIRST) && !__atomic_load_n(&recorder.cut_inexact, __ATOMIC_ACQUIRE) &&
+           (!recorder.cut_owner || recorder.cut_owner == v);
+}
+
+static void flush_cut(Vcpu *v)
+{
+    /* Read first: by the time another thread could add to it, it is known to be inexact (API v1). */
+    const uint64_t begun = __atomic_load_n(v->cut, __ATOMIC_ACQUIRE);
+
+    if (begun && cut_is_mine(v)) {
+        put_numbers(v, GX_EVENT_CUT, 1, &begun);
+        *v->cut = 0;
+    }
+}
+
+/* Serve what was asked. The lock is held; by the vCPU's thread, or for it while it sleeps. */
+static void serve_locked(Vcpu *v, bool own_thread)
+{
+    uint32_t bits = v->attention;
+    GxBuffer *b = v->elem->cursor;
+
+    if (own_thread && (bits & ATTENTION_FIRST)) {
+        v->tid = (pid_t)syscall(SYS_gettid);
+        *v->cut = 0;
+        v->attention &= ~(uint32_t)ATTENTION_FIRST;
+    }
+    if (armed(v)) {
+        if (bits & ATTENTION_MARK) {
+            put_mark(v, GX_MARK_USER, recorder.text);
+        }
+        if (bits & ATTENTION_SYNC) {
+            put_numbers(v, GX_EVENT_SYNC, 2, (const uint64_t[]){recorder.sync_epoch, recorder_now_ns()});
+        }
+        if (bits & ATTENTION_PUBLISH) {
+            b->cut = cut_is_mine(v) ? (uint32_t)*v->cut : 0;
+            __atomic_store_n(&b->cut_word, b->word, __ATOMIC_RELEASE);
+        }
+        if (bits & (ATTENTION_STOP | ATTENTION_FAIL | ATTENTION_LIMIT)) {
+            flush_cut(v);
+            if (bits & ATTENTION_FAIL) {
+                end_with_gap(v);
+            } else {
+                put_mark(v, bits & ATTENTION_LIMIT ? GX_MARK_LIMIT : GX_MARK_STOP, recorder.text);
+                disarm(v);
+            }
+        }
+    }
+    v->attention &= armed(v) ? ATTENTION_FIRST : 0;
+    if (!v->attention) {
+        __atomic_store_n(&v->elem->table, v->table, __ATOMIC_RELEASE);
+    }
+    pthread_cond_broadcast(&recorder.changed);
+}
+
+/* Serve, on the vCPU's own thread, what is asked. False: it does not record (any more). */
+static bool attend(Vcpu *v)
+{
+    while (__atomic_load_n(&v->attention, __ATOMIC_ACQUIRE)) {
+        pthread_mutex_lock(&recorder.lock);
+        serve_locked(v, true);
+        pthread_mutex_unlock(&recorder.lock);
+    }
+    return armed(v);
+}
+
+/* Room for blocks ends before the buffer does: what is left takes the events that belong to the last block. */
+static bool room_left(const Vcpu *v)
+{
+    return word_bytes(v->elem->cursor->word) + 4 * GX_LEB_MAX <= RECORDER_TOKENS_SIZE;
+}
+
+/* After an event was put, so that the next block finds room. Never between a block and its CUT. */
+static void make_room(Vcpu *v)
+{
+    if (!room_left(v)) {
+        pthread_mutex_lock(&recorder.lock);
+        roll_over(v);
+        pthread_mutex_unlock(&recorder.lock);
+    }
+}
+
+/*
+ * Make the vCPU's own thread ready to write a block. False: it no longer records. From true on, until the block is
+ * written, this thread does not sleep, which is what request() relies on.
+ */
+static bool ready(Vcpu *v)
+{
+    for (;;) {
+        if (!attend(v)) {
+            return false;
+        }
+        if (room_left(v)) {
+            return true;
+        }
+        make_room(v);
+    }
+}
+
+/* Ask for attention at the next block; does not wait. The lock is held. */
+void recorder_ask(Vcpu *v, uint32_t bits)
+{
+    if (armed(v)) {
+        __atomic_store_n(&v->attention, v->attention | bits, __ATOMIC_RELEASE);
+        __atomic_store_n(&v->elem->table, &empty_table, __ATOMIC_SEQ_CST);
+    }
+}
+
+/* True when the thread sleeps in the kernel (or is gone), so that it is not in the hot part. */
+static bool thread_sleeps(pid_t tid)
+{
+    char path[64];
+    char buf[256];
+    const char *end;
+    ssize_t n;
+    int fd;
+
+    if (tid == 0 || tid == (pid_t)syscall(SYS_gettid)) {
+        return true;
+    }
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return errno == ENOENT || errno == ESRCH;
+    }
+    n = read(fd, buf, sizeof(buf) - 1);
+    close(fd);
+    if (n <= 0) {
+        return n < 0 && errno == ESRCH;
+    }
+    buf[n] = '\0';
+    end = strrchr(buf, ')');
+    return end && (end[2] == 'S' || end[2] == 'Z' || end[2] == 'X');
+}
+
+/* A controller may write into the last part of the buffer. */
+static bool room_for_request(const Vcpu *v, uint32_t bits)
+{
+    const uint32_t need = bits & ATTENTION_MARK ? 2 * RECORDER_TEXT_MAX : 256;
+
+    return word_bytes(v->elem->cursor->word) + need <= RECORDER_TOKENS_SIZE + 2 * RECORDER_SLACK;
+}
+
+/* Ask, and wait until it is served. The lock is held. False: no room for it while the vCPU sleeps. */
+static bool request(Vcpu *v, uint32_t bits)
+{
+    recorder_ask(v, bits);
+    while (armed(v) && (v->attention & bits)) {
+        if (!thread_sleeps(v->tid)) {
+            encoder_wait(1);
+        } else if (room_for_request(v, bits)) {
+            serve_locked(v, false);
+        } else if ((*v->cut && cut_is_mine(v)) || !roll_over(v)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void encoder_request_all(uint32_t bits)
+{
+    for (unsigned i = 0; i < recorder.max_vcpus; i++) {
+        if (recorder.vcpus[i]) {
+            recorder_ask(recorder.vcpus[i], bits);
+        }
+    }
+    for (unsigned i = 0; i < recorder.max_vcpus; i++) {
+        if (recorder.vcpus[i]) {
+            request(recorder.vcpus[i], bits);
+        }
+    }
+}
+
+/* --- vCPU threads --------------------------------------------------------------------------------------------------- */
+
+void recorder_miss(VcpuElem *e, uint32_t key)
+{
+    Vcpu *v = e->vcpu;
+    GxBuffer *b;
+    uint32_t slot;
+    uint64_t word;
+    uint8_t *p;
+
+    if (!ready(v)) {
+        return;
+    }
+    b = e->cursor;
+    word = b->word;
+    slot = gx_slot(b->history);
+    b->history = gx_step(b->history, key);
+    if (v->table->first[slot] == key) { /* it was only asked for attention */
+        __atomic_store_n(&b->word, word + 1, __ATOMIC_RELAXED);
+        return;
+    }
+    p = b->tokens + word_bytes(word);
+    if (v->table->second[slot] == key) {
+        p = put_head(p, word & GX_WORD_RUN_MASK, GX_TOKEN_SECOND);
+        gx_take_second(v->table, slot);
+    } else {
+        p = put_head(p, word & GX_WORD_RUN_MASK, GX_TOKEN_NEW);
+        p = gx_leb_put(p, gx_id(key));
+        gx_take_new(v->table, slot, key);
+    }
+    publish(b, p);
+}
+
+bool recorder_cut(VcpuElem *e)
+{
+    const bool records = attend(e->vcpu);
+
+    if (records) {
+        flush_cut(e->vcpu);
+        make_room(e->vcpu);
+    }
+    *e->vcpu->cut = 0;
+    return records && armed(e->vcpu);
+}
+
+static bool vcpu_event(VcpuElem *e, unsigned type, unsigned n, const uint64_t *numbers)
+{
+    if (!attend(e->vcpu)) {
+        return false;
+    }
+    flush_cut(e->vcpu);
+    put_numbers(e->vcpu, type, n, numbers);
+    make_room(e->vcpu);
+    return armed(e->vcpu);
+}
+
+void recorder_trap(VcpuElem *e, unsigned kind, uint64_t from, uint64_t to)
+{
+    vcpu_event(e, GX_EVENT_TRAP, 3, (const uint64_t[]){kind, from, to});
+}
+
+void recorder_sleep(VcpuElem *e, bool resume)
+{
+    vcpu_event(e, resume ? GX_EVENT_RESUME : GX_EVENT_IDLE, 1, (const uint64_t[]){recorder_now_ns()});
+}
+
+bool recorder_turn(VcpuElem *e)
+{
+    static uint64_t number; /* all vCPUs take turns on one thread, so nobody races */
+
+    return vcpu_event(e, GX_EVENT_TURN, 1, (const uint64_t[]){number++});
+}
+
+void recorder_limit(VcpuElem *e)
+{
+    const uint64_t until = recorder_now_ns() + HOLD_SECONDS * 1000000000ull;
+
+    pthread_mutex_lock(&recorder.lock);
+    if (recorder.state == RECORDER_RECORDING) {
+        recorder.state = RECORDER_LIMIT;
+        recorder.held = true;
+        recorder.text[0] = '\0';
+        e->vcpu->tid = (pid_t)syscall(SYS_gettid);
+        encoder_request_all(ATTENTION_LIMIT);
+    }
+    while (recorder.held && recorder_now_ns() < until) {
+        encoder_wait(200);
+    }
+    recorder.held = false;
+    pthread_mutex_unlock(&recorder.lock);
+}
+
+/* Recording cannot go on: every vCPU ends with a gap at its next block. The lock is held. */
+void recorder_fail(uint32_t reason, const char *message)
+{
+    if (recorder.state == RECORDER_FAILED) {
+        return;
+    }
+    fprintf(stderr, "gdbext: recording %s: %s\n", recorder.state == RECORDER_RECORDING ? "stopped" : "not possible",
+            message);
+    snprintf(recorder.message, sizeof(recorder.message), "%s", message);
+    recorder.gap_reason = reason;
+    recorder.state = RECORDER_FAILED;
+    for (unsigned i = 0; i < recorder.max_vcpus; i++) {
+        if (recorder.vcpus[i]) {
+            recorder_ask(recorder.vcpus[i], ATTENTION_FAIL);
+        }
+    }
+    pthread_cond_broadcast(&recorder.changed);
+}
+
+void recorder_table_full(void)
+{
+    const pid_t self = (pid_t)syscall(SYS_gettid);
+
+    pthread_mutex_lock(&recorder.lock);
+    recorder.blocks_missed = true;
+    recorder_fail(blocktable_is_full() ? GX_GAP_TABLE : GX_GAP_WRITE, blocktable_error());
+    /* This thread translates what it runs next, which has no callback any more: end its vCPUs here. */
+    for (unsigned i = 0; i < recorder.max_vcpus; i++) {
+        if (recorder.vcpus[i] && recorder.vcpus[i]->tid == self) {
+            request(recorder.vcpus[i], ATTENTION_FAIL);
+        }
+    }
+    pthread_mutex_unlock(&recorder.lock);
+}
+
+void recorder_cannot(const char *message)
+{
+    pthread_mutex_lock(&recorder.lock);
+    recorder.blocks_missed = true;
+    recorder_fail(GX_GAP_UNSUPPORTED, message);
+    for (unsigned i = 0; i < recorder.max_vcpus; i++) {
+        if (recorder.vcpus[i]) {
+            request(recorder.vcpus[i], ATTENTION_FAIL);
+        }
+    }
+    pthread_mutex_unlock(&recorder.lock);
+}
+
+/* --- for recorder.c ------------------------------------------------------------------------------------------------- */
+
+void encoder_start(Vcpu *v, const char *text)
+{
+    GxBuffer *b = v->elem->cursor;
+
+    /* Starts and stops of a vCPU that executes nothing fill a buffer too. */
+    if (b && b->state == GX_BUFFER_FILLING && !room_for_request(v, ATTENTION_MARK)) {
+        close_buffer(v);
+    }
+    if (!b || b->state != GX_BUFFER_FILLING) {
+        while (!(b = free_buffer(v))) {
+            if (recorder.state == RECORDER_FAILED) {
+                return;
+            }
+            encoder_wait(10);
+        }
+        open_buffer(v, b);
+    }
+    put_mark(v, GX_MARK_START, text);
+    v->attention = ATTENTION_FIRST;
+    v->tid = 0;
+    __atomic_store_n(&v->elem->table, &empty_table, __ATOMIC_RELEASE);
+    __atomic_store_n(&v->elem->armed, 1, __ATOMIC_SEQ_CST);
+}
+
+void encoder_close(Vcpu *v)
+{
+    if (v->elem->cursor && v->elem->cursor->state == GX_BUFFER_FILLING) {
+        close_buffer(v);
+    }
+}
