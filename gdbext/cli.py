@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import shutil
 import sys
@@ -30,6 +32,9 @@ EXIT_ERROR: Final = 1
 EXIT_USAGE: Final = 2
 EXIT_INTERRUPTED: Final = 130
 EXIT_RECORD_FAILURE: Final = 125
+
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_REPORT: Final = "run again with --traceback and report it"
 
 
 class CliContext(Context):
@@ -65,6 +70,7 @@ class CliContext(Context):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
+    _open_standard_streams()
     words = list(sys.argv[1:] if argv is None else argv)
     show_traceback = os.environ.get("GDBEXT_TRACEBACK") == "1"
     if words and words[0] == "--traceback":
@@ -106,13 +112,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # the last line of defence: a bug of ours, told as one
         if show_traceback:
             raise
-        text = " ".join(str(error).split())
-        print(
-            f"gdbext: internal error: {type(error).__name__}: {text}; "
-            "run again with --traceback and report it",
-            file=sys.stderr,
-        )
+        if isinstance(error, OSError) and error.filename is None and error.errno in _FULL:
+            # Those of named files have been told: this one is of our output.
+            told = f"standard output: cannot be written: {error.strerror}"
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        else:
+            text = " ".join(str(error).split())
+            told = f"internal error: {type(error).__name__}: {text}; " + _REPORT
+        print(f"gdbext: {told}", file=sys.stderr)
         return EXIT_RECORD_FAILURE if words[0] == "record" else EXIT_ERROR
+
+
+def _open_standard_streams() -> None:
+    """Open what the caller closed (`<&-`): pipes would get those numbers, and QEMU inherit them."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stdout is None:
+        sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False))
+    if sys.stderr is None:
+        sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False))
+    # Names may hold what the locale's encoding has not.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _help(words: Sequence[str]) -> int:

@@ -44,6 +44,8 @@ def last(context: Context, options: argparse.Namespace) -> None:
     if options.insn + options.line + options.call > 1:
         raise UsageError("last: give one of --insn, --line and --call")
     rows = options.n or 20
+    if rows > MAX_INSNS:
+        raise UsageError(f"last: at most {MAX_INSNS:,} rows; `gdbext dump FILE --insns` prints all")
     workspace = context.workspace(options)
     kind = "line" if options.line else "call" if options.call else "insn"
     # Lines and functions take many instructions each: look further back until there are enough.

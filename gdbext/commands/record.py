@@ -20,6 +20,7 @@ from gdbext.commands._saving import save
 from gdbext.commands.registry import Argument, command
 from gdbext.errors import ControlError, GdbextError, TargetError
 from gdbext.recording.reader import Recording
+from gdbext.recording.writer import check_replaceable
 from gdbext.render.numbers import amount, bytes_amount
 from gdbext.target.boards import load_board
 from gdbext.target.boot import boot
@@ -80,7 +81,7 @@ def record(context: Context, options: argparse.Namespace) -> int:
     _check_output(output)
     tell_leftovers()
     # Beside the output: a recording may be larger than the runtime directory's file system.
-    data = output.parent / f".{output.name}.{secrets.token_hex(3)}.live"
+    data = output.parent / f".{output.name[:40]}.{secrets.token_hex(3)}.live"
     with (
         _signals_as_interrupt() as interrupted,
         _restored_terminal(),
@@ -199,6 +200,7 @@ def _check_output(output: Path) -> None:
     """Find out now, not after a long run, that the output cannot be written."""
     if output.is_dir():
         raise TargetError(f"{output}: is a directory; -o names a file")
+    check_replaceable(output)
     if not output.parent.is_dir():
         raise TargetError(f"{output.parent}: no such directory; make it first")
     if not os.access(output.parent, os.W_OK | os.X_OK):

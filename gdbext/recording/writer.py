@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -93,15 +94,18 @@ class RecordingWriter:
 
 
 class _ReplacedFile:
-    """A file that gets its name when it is whole; until then, and after a failure, PATH.part."""
+    """A file that gets its name when it is whole; until then it has another one beside it."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._part = path.with_name(path.name + ".part")
+        # Where a symbolic link leads is replaced, not the link.
+        self._path = path.resolve()
+        # A name of its own: two may write the same file at once, and nobody's file is in the way.
+        self._part = self._path.with_name(f".{secrets.token_hex(4)}.part")
         self._out: IO[bytes]
 
     def __enter__(self) -> IO[bytes]:
-        self._out = self._part.open("wb")
+        check_replaceable(self._path)
+        self._out = self._part.open("xb")
         return self._out
 
     def __exit__(
@@ -117,6 +121,18 @@ class _ReplacedFile:
                 self._part.replace(self._path)
         finally:
             self._part.unlink(missing_ok=True)
+
+
+def check_replaceable(path: Path) -> None:
+    """Refuse what no file may take the place of, such as `/dev/null`.
+
+    Raises:
+        GdbextError: there is something other than a regular file.
+    """
+    if path.is_dir():
+        raise GdbextError(f"{path}: cannot be written: Is a directory")
+    if path.exists() and not path.is_file():
+        raise GdbextError(f"{path}: is no regular file and will not be replaced; name another")
 
 
 def write_recording(

@@ -197,6 +197,30 @@ def test_failure_is_125_one_line_and_leaves_the_old_file(
     assert left_behind(tmp_path) == []
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_do_no_harm(tmp_path: Path, closed: str) -> None:
+    words = gdbext_command(
+        "record", firmware_path("basic", "mps2-an385", "O2"), *BOARD, "-o", "t.rec"
+    )
+    command = f'"$@" {closed}'
+    done = subprocess.run(
+        ["sh", "-c", command, "sh", *words], cwd=tmp_path, env=environment(tmp_path), check=False
+    )
+
+    assert done.returncode == 0
+    assert totals(tmp_path / "t.rec") > 0
+
+
+def test_full_disk_below_our_output_is_one_line(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            gdbext_command("boards"), stdout=full, stderr=subprocess.PIPE, check=False
+        )
+
+    assert done.returncode == 1
+    assert done.stderr == b"gdbext: standard output: cannot be written: No space left on device\n"
+
+
 def test_file_that_is_no_program_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.elf").write_text("text")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 from pathlib import Path
 from typing import IO, Any
 
@@ -173,6 +174,35 @@ def test_folder_that_does_not_exist_is_one_line(tmp_path: Path) -> None:
     message = r"none/x.rec: cannot be written: No such file"
     with Recording.open(small(tmp_path)) as recording, pytest.raises(GdbextError, match=message):
         write_recording(recording, tmp_path / "none" / "x.rec")
+
+
+def test_two_writers_and_files_named_alike_do_not_meet(tmp_path: Path) -> None:
+    (tmp_path / "x.rec.part").write_bytes(b"mine")
+    with Recording.open(small(tmp_path)) as recording:
+        write_recording(recording, tmp_path / "x.rec")
+
+    assert (tmp_path / "x.rec.part").read_bytes() == b"mine"
+
+
+def test_where_a_link_leads_is_replaced(tmp_path: Path) -> None:
+    link = tmp_path / "link.rec"
+    link.symlink_to("real.rec")
+    with Recording.open(small(tmp_path)) as recording:
+        write_recording(recording, link)
+
+    assert link.is_symlink()
+    assert (tmp_path / "real.rec").stat().st_size > 0
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with (
+        Recording.open(small(tmp_path)) as recording,
+        pytest.raises(GdbextError, match="pipe: is no regular file"),
+    ):
+        write_recording(recording, tmp_path / "pipe")
+
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def small(tmp_path: Path) -> Path:
