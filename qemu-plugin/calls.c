@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "replay.h"
+#include "state.h"
 
 #define SEARCH_MAX 4096 /* frames that are looked through for a return or a function */
 
@@ -151,22 +151,23 @@ static void jump(GxReplay *r, GxStack *s, uint32_t from, uint32_t id)
     }
 }
 
-static void do_return(GxReplay *r, GxVcpu *v, GxStack *s, uint32_t from, uint32_t id)
+/* A return to one of the stack's calls. False: it fits none. */
+static bool do_return(GxReplay *r, GxStack *s, uint32_t id)
+{
+    const int at = gx_stack_find_return(s, r->blocks.address[id]);
+
+    if (at <= 0) {
+        return false;
+    }
+    leave_frames(r, s, (uint32_t)at, true);
+    return true;
+}
+
+void gx_calls_unmatched(GxReplay *r, GxStack *s, uint32_t from, uint32_t id)
 {
     const GxBlocks *b = &r->blocks;
-    const uint64_t address = b->address[id];
-    int at = gx_stack_find_return(s, address);
+    int at;
 
-    if (at > 0) {
-        leave_frames(r, s, (uint32_t)at, true);
-        return;
-    }
-    if (!gx_set_has(&r->call_ends, address)) {
-        v->engine.suspect = address + 1;
-    }
-    if (gx_engine_switch(r, v, id, b->is_entry[id])) {
-        return;
-    }
     if (b->is_entry[id]) { /* a jump by means of a return instruction */
         jump(r, s, from, id);
     } else if ((at = find_function(s, b->fn_first[id])) >= 0 && (uint32_t)at + 1 < s->n) { /* longjmp */
@@ -181,7 +182,7 @@ static void do_return(GxReplay *r, GxVcpu *v, GxStack *s, uint32_t from, uint32_
     }
 }
 
-void gx_calls_edge(GxReplay *r, GxVcpu *v, GxStack *s, uint32_t from, uint32_t id)
+bool gx_calls_edge(GxReplay *r, GxStack *s, uint32_t from, uint32_t id)
 {
     const GxBlocks *b = &r->blocks;
     const uint8_t kind = b->end_kind[from];
@@ -195,14 +196,11 @@ void gx_calls_edge(GxReplay *r, GxVcpu *v, GxStack *s, uint32_t from, uint32_t i
         r->stats.middle_entries += !b->is_entry[id] && b->fn_first[id];
         push(r, s, top.node, id, (GxFrame){.ret = b->end[from], .has_ret = true}, GX_NODE_CALL);
     } else if (kind == GX_END_RETURN) {
-        do_return(r, v, s, from, id);
+        return do_return(r, s, id);
     } else if (kind == GX_END_JUMP_INDIRECT && top.has_ret && top.ret == address && group(s, s->n - 1) > 0) {
         leave_frames(r, s, group(s, s->n - 1), true);
     } else {
         jump(r, s, from, id);
     }
-    if (b->flags[id] & GX_FLAG_SWITCH) {
-        s = gx_engine_stack(&v->engine);
-        s->frames[s->n - 1].switched = true;
-    }
+    return true;
 }

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "replay.h"
+#include "state.h"
 
 static uint32_t edge_hash(uint32_t from, uint32_t to)
 {

@@ -1,6 +1,6 @@
 /*
  * What the reconstruction engine keeps: stacks, tasks, traps, and counters of what it had to repair.
- * Included by replay.h. The rules are in docs/reconstruction.md.
+ * Included by state.h. The rules are in docs/reconstruction.md.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "replay.h"
+#include "state.h"
 
 #define EXACT_BITS 12
 

@@ -1,6 +1,6 @@
 /*
  * Replay: the loop over the tokens of chunks. A predicted block costs a look into the predictor and one into the two usual
- * successors of the block before; all else is gx_step_slow().
+ * successors of the block before; all else is step_slow().
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -76,7 +76,7 @@ static void arrive(GxReplay *r, GxVcpu *v, uint32_t id)
 }
 
 /* Any block whose edge is not one of the cached two, or that an event stands before. */
-void gx_step_slow(GxReplay *r, GxVcpu *v, uint32_t id)
+static void step_slow(GxReplay *r, GxVcpu *v, uint32_t id)
 {
     uint32_t n;
 
@@ -112,7 +112,7 @@ static void step(GxReplay *r, GxVcpu *v, uint32_t id)
     const uint32_t edge = s->edge[k];
 
     if (s->next[k] != id || v->cut || v->trap_event) {
-        gx_step_slow(r, v, id);
+        step_slow(r, v, id);
         return;
     }
     if (!s->flags[k]) {

@@ -1,0 +1,263 @@
+/*
+ * Replay: goes through the chunks of a recording and fills tables of blocks, edges, cuts and traps. Knows nothing of QEMU.
+ * The Python twin is gdbext/replay/; the rules of trap entry and return are in docs/reconstruction.md.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef GX_STATE_H
+#define GX_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "decoder.h"
+#include "tree.h"
+
+#define GX_VCPUS_MAX 256
+
+/* How a block ends: its last instruction. Twin: EndKind in gdbext/replay/classify.py. */
+enum {
+    GX_END_FALL = 0,
+    GX_END_JUMP = 1,
+    GX_END_COND = 2,
+    GX_END_CALL = 3,
+    GX_END_CALL_INDIRECT = 4,
+    GX_END_JUMP_INDIRECT = 5,
+    GX_END_RETURN = 6,
+    GX_END_TRAP_RETURN = 7,
+    GX_END_TRAP_CALL = 8,
+    GX_END_UNKNOWN = 9
+};
+
+/* Twin: BlockFlag in gdbext/replay/classify.py. */
+enum {
+    GX_FLAG_CONDITIONAL = 1,
+    GX_FLAG_MEMORY = 2,
+    GX_FLAG_REPEAT = 4,
+    GX_FLAG_MAY_EXC_RETURN = 8,
+    GX_FLAG_WAIT = 16,
+    GX_FLAG_SWITCH = 32
+};
+
+/* What is known of a block; by id, 0 unused. */
+typedef struct GxBlocks {
+    uint32_t count;
+    uint32_t capacity;
+    uint64_t *address;
+    uint64_t *end;    /* address after the last instruction */
+    uint64_t *last;   /* address of the last instruction */
+    uint64_t *target; /* static branch target, 0: none */
+    uint16_t *n_insns;
+    uint8_t *end_kind;
+    uint8_t *flags;
+    uint32_t *fn_first; /* number of the function of its first instruction, 0: none */
+    uint32_t *fn_last;  /* and of its last */
+    uint8_t *is_entry;  /* its first instruction is that function's first */
+    uint64_t *sizes_at; /* where its instruction sizes begin in `sizes` */
+    uint8_t *sizes;
+    uint64_t sizes_used;
+    uint64_t sizes_capacity;
+} GxBlocks;
+
+/* Flags of an edge. */
+enum {
+    GX_EDGE_CONTROL = 1, /* into another function, or a call or return: the engine follows it */
+    GX_EDGE_SPECIAL = 2, /* the engine decides each time: a trap, or a return from one */
+    GX_EDGE_RESTART = 4, /* QEMU began the last instruction of `from` again */
+    GX_EDGE_CALL = 8,    /* CONTROL, and a call */
+    GX_EDGE_RETURN = 16  /* CONTROL, and a return */
+};
+
+/* A pair of blocks, one executed after the other. */
+typedef struct GxEdge {
+    uint32_t from;
+    uint32_t to;
+    uint64_t count;     /* directly, as the program wanted */
+    uint64_t recovered; /* as the program wanted, with a trap in between */
+    uint32_t flags;
+    uint32_t reserved;
+} GxEdge;
+
+/* The two most usual successors of a block; counts move to the edge table when results are read. */
+typedef struct GxSuccessors {
+    uint32_t next[2];
+    uint32_t edge[2];
+    uint64_t count[2];
+    uint8_t flags[2];
+} GxSuccessors;
+
+typedef struct GxEdges {
+    GxEdge *edges; /* [0] unused */
+    uint32_t count;
+    uint32_t capacity;
+    uint32_t *index;
+    uint32_t index_size;
+    GxSuccessors *successors; /* by block id */
+} GxEdges;
+
+enum { GX_TRAP_SOURCE_EVENT = 1, GX_TRAP_SOURCE_INFERRED = 2 };
+
+/* Trap entries, aggregated: block `from` (left after `begun` instructions, 0: whole), entry block `to`. */
+typedef struct GxTrap {
+    uint32_t from;
+    uint32_t begun;
+    uint32_t to;
+    uint32_t source;
+    uint64_t count;
+    uint64_t tail_chained; /* of those: directly after another handler ended */
+} GxTrap;
+
+typedef struct GxCut {
+    uint32_t block;
+    uint32_t begun;
+    uint64_t count;
+} GxCut;
+
+#include "engine.h"
+
+typedef struct GxVcpu {
+    GxDecoder *decoder;
+    uint64_t next_seq;    /* of the chunk to begin next */
+    bool open;            /* a chunk has been begun and not ended */
+    uint32_t prev;        /* last block, 0: none since start, gap or reset */
+    uint32_t cut;         /* it was left after this many instructions, 0: whole */
+    uint32_t provisional; /* as `cut`, as far as a live recording knows now */
+    uint8_t trap_event;   /* a TRAP event stands before the next block: its kind; 0: none */
+    uint64_t n_insns;
+    uint64_t n_blocks;
+    GxEngine engine;
+} GxVcpu;
+
+typedef struct GxAddressSet {
+    uint64_t *slots; /* open addressing; stored + 1, 0 empty */
+    uint32_t size;
+    uint32_t count;
+} GxAddressSet;
+
+/* What is special about the traps of a target. Twin: gdbext/replay/replay.py. */
+enum { GX_PROFILE_OTHER = 0, GX_PROFILE_M = 1, GX_PROFILE_AARCH64 = 2 };
+
+typedef struct GxReplay {
+    GxBlocks blocks;
+    GxEdges edges;
+    uint64_t *other_arrivals; /* by block id: executions that no edge counts */
+    uint64_t *continued;      /* of those: it goes on inside a block that was left in the middle */
+    GxCut *cuts;
+    uint32_t n_cuts, cuts_capacity;
+    GxTrap *traps;
+    uint32_t n_traps, traps_capacity;
+    GxAddressSet vectors; /* handler entries: from the vector table, and learned */
+    GxAddressSet resets;
+    GxAddressSet call_ends;  /* addresses that a call returns to */
+    GxAddressSet interrupts; /* handlers known to be asynchronous, */
+    GxAddressSet exceptions; /* and synchronous */
+    bool has_events;         /* QEMU reported traps (discontinuity callback) */
+    int profile;             /* GX_PROFILE_* */
+    GxStats stats;
+    GxTree tree;
+    GxHandler *handlers;
+    uint32_t n_handlers, handlers_capacity;
+    GxVcpu *vcpus[GX_VCPUS_MAX];
+    const char *error;
+    uint64_t error_offset;
+} GxReplay;
+
+/* edges.c */
+bool gx_edges_reserve(GxEdges *e, uint32_t blocks);
+uint32_t gx_edges_find(GxReplay *r, uint32_t from, uint32_t to); /* made when new, 0: no memory */
+void gx_edges_cache(GxEdges *e, uint32_t edge);
+void gx_edges_uncache(GxEdges *e, uint32_t from);
+void gx_edges_flush(GxEdges *e);
+void gx_edges_free(GxEdges *e);
+
+/* flow.c */
+/* Where block `from` may go by itself to `address`. */
+bool gx_may_follow(const GxBlocks *b, uint32_t from, uint64_t address);
+bool gx_is_indirect(const GxBlocks *b, uint32_t id);
+uint32_t gx_edge_flags(GxReplay *r, uint32_t from, uint32_t to);
+/* AGAIN: with the instruction that was begun last; EXACT: with the next one. */
+typedef enum { GX_FIT_NONE, GX_FIT_POSSIBLE, GX_FIT_AGAIN, GX_FIT_EXACT } GxFit;
+/* Could the context go on at this address? Rule T4. */
+GxFit gx_fits(const GxBlocks *b, const GxContext *c, uint64_t address);
+bool gx_set_add(GxAddressSet *s, uint64_t address);
+bool gx_set_has(const GxAddressSet *s, uint64_t address);
+
+/* calls.c */
+void gx_stack_begin(GxReplay *r, GxStack *s, uint32_t id, unsigned kind);
+void gx_stack_free(GxStack *s);
+/* The program went from block `from` to block `id` by itself. Rules C1 to C5. False: a return that fits no call. */
+bool gx_calls_edge(GxReplay *r, GxStack *s, uint32_t from, uint32_t id);
+/* It went nowhere else either. Rules C6 to C8. */
+void gx_calls_unmatched(GxReplay *r, GxStack *s, uint32_t from, uint32_t id);
+/* A return to one of this stack's frames? Its index; -1: none. */
+int gx_stack_find_return(const GxStack *s, uint64_t address);
+
+/* tasks.c */
+/* As gx_calls_edge() in the current stack; a return that fits no call may go to another task. Rules S3 to S5. */
+void gx_tasks_edge(GxReplay *r, GxVcpu *v, uint32_t from, uint32_t id);
+void gx_task_suspend(GxReplay *r, GxVcpu *v, GxContext place);
+void gx_task_switch(GxReplay *r, GxEngine *e, uint32_t task);
+void gx_task_begin(GxReplay *r, GxEngine *e, uint32_t id);
+GxFit gx_context_fits(const GxReplay *r, const GxStack *s, const GxContext *c, uint64_t address);
+const GxStack *gx_stack_below(const GxEngine *e, uint32_t n);
+int gx_task_find(GxReplay *r, const GxEngine *e, uint64_t address, GxFit at_least, bool *ambiguous);
+void gx_task_take_back(GxReplay *r, GxVcpu *v, uint32_t found);
+
+/* traps.c */
+void gx_trap_learn(GxReplay *r, uint64_t address);
+void gx_trap_enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, bool tail_chained, bool maybe_call);
+void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id);
+bool gx_trap_infers_chains(const GxReplay *r);
+
+/* engine.c */
+bool gx_engine_init(GxEngine *e);
+void gx_engine_free(GxEngine *e);
+/* The engine sees block `id` after v->prev (0: nothing is known). True: an edge of the program, to be counted as such. */
+bool gx_engine_step(GxReplay *r, GxVcpu *v, uint32_t id);
+void gx_engine_reset(GxReplay *r, GxVcpu *v);
+/* Instructions since the last time go to the current node. */
+static inline void gx_engine_charge(GxReplay *r, GxEngine *e, uint64_t n_insns)
+{
+    if (e->stack->n) {
+        r->tree.nodes[e->stack->frames[e->stack->n - 1].node].self += n_insns - e->charged;
+    }
+    e->charged = n_insns;
+}
+/* As gx_engine_step(), for the usual calls and returns. False: it is none of them, and nothing was done. */
+static inline bool gx_engine_quick(GxReplay *r, GxEngine *e, uint32_t id, uint32_t flags, uint64_t return_address,
+                                   uint64_t n_insns)
+{
+    GxStack *s = e->stack;
+    const GxFrame *top = &s->frames[s->n - 1];
+
+    if (flags & GX_EDGE_CALL) {
+        const uint32_t node = r->tree.nodes[top->node].last_child;
+
+        if (s->n == s->capacity || r->tree.nodes[node].fn != r->blocks.fn_first[id] ||
+            r->tree.nodes[node].kind != GX_NODE_CALL || !r->blocks.is_entry[id]) {
+            return false;
+        }
+        gx_engine_charge(r, e, n_insns);
+        r->tree.nodes[node].calls++;
+        s->frames[s->n++] =
+            (GxFrame){.ret = return_address, .node = node, .fn = r->tree.nodes[node].fn, .has_ret = true};
+        return true;
+    }
+    if ((flags & GX_EDGE_RETURN) && top->has_ret && top->ret == r->blocks.address[id] && !top->tail && !top->switched) {
+        gx_engine_charge(r, e, n_insns);
+        s->n--;
+        return true;
+    }
+    return false;
+}
+GxStack *gx_engine_stack(GxEngine *e);
+/* Instructions since the last change of task or trap go to the one that ran. */
+void gx_engine_charge_context(GxReplay *r, GxVcpu *v);
+
+/* handlers.c */
+GxHandler *gx_handler(GxReplay *r, uint64_t address);
+void gx_histogram_add(GxHistogram *h, uint64_t value);
+void gx_histogram_free(GxHistogram *h);
+uint64_t gx_histogram_median(const GxHistogram *h);
+
+#endif

@@ -1,0 +1,214 @@
+/*
+ * The trap stack: entries of interrupts and exceptions, and returns from them. docs/reconstruction.md, rules T and R.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include <stdlib.h>
+
+#include "state.h"
+
+/* --- entry --------------------------------------------------------------------------------------------------------------- */
+
+static uint32_t trap_index(GxReplay *r, uint32_t from, uint32_t begun, uint32_t to, uint32_t source)
+{
+    for (uint32_t i = r->n_traps; i > 0; i--) {
+        const GxTrap *t = &r->traps[i - 1];
+
+        if (t->from == from && t->begun == begun && t->to == to && t->source == source) {
+            return i - 1;
+        }
+    }
+    if (r->n_traps == r->traps_capacity) {
+        const uint32_t capacity = r->traps_capacity ? r->traps_capacity * 2 : 256;
+        GxTrap *traps = realloc(r->traps, capacity * sizeof(*traps));
+
+        if (!traps) {
+            r->error = "no memory for the trap table";
+            return 0;
+        }
+        r->traps = traps;
+        r->traps_capacity = capacity;
+    }
+    r->traps[r->n_traps] = (GxTrap){.from = from, .begun = begun, .to = to, .source = source};
+    return r->n_traps++;
+}
+
+/*
+ * A handler's address is known now: edges from indirect branches to it are the engine's from now on. What was counted as
+ * an edge before is told (`late`), so that the caller can begin anew with the addresses learned.
+ */
+void gx_trap_learn(GxReplay *r, uint64_t address)
+{
+    if (gx_set_has(&r->vectors, address) || !gx_set_add(&r->vectors, address)) {
+        return;
+    }
+    gx_edges_flush(&r->edges);
+    for (uint32_t n = 1; n < r->edges.count; n++) {
+        GxEdge *edge = &r->edges.edges[n];
+
+        if (r->blocks.address[edge->to] == address && !(edge->flags & GX_EDGE_SPECIAL)) {
+            edge->flags = gx_edge_flags(r, edge->from, edge->to);
+            if (edge->flags & GX_EDGE_SPECIAL) {
+                r->stats.late += edge->count;
+                gx_edges_uncache(&r->edges, edge->from);
+            }
+        }
+    }
+}
+
+static unsigned trap_kind(const GxReplay *r, const GxVcpu *v, GxContext interrupted, uint64_t address)
+{
+    if (gx_set_has(&r->interrupts, address)) {
+        return GX_NODE_INTERRUPT;
+    }
+    if (gx_set_has(&r->exceptions, address)) {
+        return GX_NODE_EXCEPTION;
+    }
+    if (r->profile == GX_PROFILE_AARCH64) { /* Arm ARM D1.10.2: by the offset in the vector table */
+        return address & 0x180 ? GX_NODE_INTERRUPT : GX_NODE_EXCEPTION;
+    }
+    if (v->trap_event) {
+        return v->trap_event == 1 ? GX_NODE_INTERRUPT : GX_NODE_EXCEPTION;
+    }
+    return interrupted.begun || r->blocks.end_kind[interrupted.from] == GX_END_TRAP_CALL ? GX_NODE_EXCEPTION
+                                                                                         : GX_NODE_INTERRUPT;
+}
+
+void gx_trap_enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, bool tail_chained, bool maybe_call)
+{
+    GxEngine *e = &v->engine;
+    const uint64_t address = r->blocks.address[id];
+    const uint32_t source = v->trap_event ? GX_TRAP_SOURCE_EVENT : GX_TRAP_SOURCE_INFERRED;
+    const uint32_t trap = trap_index(r, interrupted.from, interrupted.begun, id, source);
+    GxHandler *h = gx_handler(r, address);
+    GxLevel *level;
+
+    if (r->error) {
+        return;
+    }
+    gx_engine_charge_context(r, v);
+    if (e->n_levels == GX_LEVELS_MAX) { /* handlers that never return: the oldest is given up */
+        const GxStack stack = e->levels[0].stack;
+        const GxContext task_place = e->levels[0].interrupted;
+
+        r->stats.abandoned++;
+        memmove(e->levels, e->levels + 1, (GX_LEVELS_MAX - 1) * sizeof(*e->levels));
+        e->levels[0].interrupted = task_place;
+        e->levels[GX_LEVELS_MAX - 1].stack = stack;
+        e->n_levels--;
+    }
+    level = &e->levels[e->n_levels++];
+    level->interrupted = interrupted;
+    level->entry = id;
+    level->trap = trap;
+    level->handler = (uint32_t)(h - r->handlers);
+    level->maybe_call = maybe_call;
+    level->self = 0;
+    gx_stack_begin(r, &level->stack, id, trap_kind(r, v, interrupted, address));
+    r->traps[trap].count++;
+    r->traps[trap].tail_chained += tail_chained;
+    r->stats.traps++;
+    r->stats.tail_chains += tail_chained;
+    r->stats.max_nesting = e->n_levels > r->stats.max_nesting ? e->n_levels : r->stats.max_nesting;
+    h->count++;
+    h->tail_chained += tail_chained;
+    h->max_nesting = e->n_levels > h->max_nesting ? e->n_levels : h->max_nesting;
+    if (h->last_entry) {
+        gx_histogram_add(&h->period, v->n_insns + 1 - h->last_entry);
+    }
+    h->last_entry = v->n_insns + 1;
+    gx_trap_learn(r, address);
+}
+
+/* --- return -------------------------------------------------------------------------------------------------------------- */
+
+/* The stack that was interrupted goes on at block id: the edge that the trap had hidden. */
+static void resume(GxReplay *r, GxVcpu *v, const GxContext *c, uint32_t id)
+{
+    uint32_t edge;
+
+    if (c->begun || r->blocks.address[id] == r->blocks.last[c->from]) {
+        r->continued[id]++; /* inside a block: no edge */
+        return;
+    }
+    if ((edge = gx_edges_find(r, c->from, id))) {
+        r->edges.edges[edge].recovered++;
+        gx_tasks_edge(r, v, c->from, id);
+    }
+}
+
+/* The open trap is over. */
+static GxContext close_level(GxReplay *r, GxVcpu *v)
+{
+    const GxLevel *level;
+
+    gx_engine_charge_context(r, v);
+    level = &v->engine.levels[--v->engine.n_levels];
+    gx_histogram_add(&r->handlers[level->handler].insns, level->self);
+    return level->interrupted;
+}
+
+/* QEMU reports no trap where Cortex-M takes the next exception as part of the return from one. */
+bool gx_trap_infers_chains(const GxReplay *r) { return r->profile == GX_PROFILE_M || !r->has_events; }
+
+/* A trap returned, and control is at block id. Rules R1 to R6. */
+void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id)
+{
+    GxEngine *e = &v->engine;
+    const uint64_t address = r->blocks.address[id];
+    GxContext c = close_level(r, v);
+    const GxStack *below = gx_engine_stack(e);
+    bool ambiguous;
+    GxFit fit;
+    int at;
+
+    r->stats.trap_returns++;
+    if (v->trap_event || (gx_trap_infers_chains(r) && gx_set_has(&r->vectors, address) &&
+                          gx_context_fits(r, below, &c, address) < GX_FIT_AGAIN)) { /* R1: tail-chained */
+        gx_trap_enter(r, v, c, id, true, false);
+        return;
+    }
+    fit = gx_context_fits(r, below, &c, address);
+    at = fit >= GX_FIT_AGAIN ? gx_task_find(r, e, address, fit, &ambiguous) : -1;
+    r->stats.ambiguous += at >= 0;
+    if (fit == GX_FIT_EXACT ||
+        (fit == GX_FIT_AGAIN &&
+         (at < 0 || gx_context_fits(r, &e->tasks[at].stack, &e->tasks[at].place, address) == GX_FIT_AGAIN))) { /* R2 */
+        resume(r, v, &c, id);
+        return;
+    }
+    for (uint32_t i = e->n_levels; i > 0; i--) { /* R3: handlers above it are given up */
+        const GxContext older = e->levels[i - 1].interrupted;
+
+        if (gx_context_fits(r, gx_stack_below(e, i), &older, address) >= GX_FIT_AGAIN) {
+            r->stats.abandoned += e->n_levels - i + 1;
+            gx_engine_charge_context(r, v);
+            e->n_levels = i - 1;
+            resume(r, v, &older, id);
+            return;
+        }
+    }
+    if ((at = gx_task_find(r, e, address, GX_FIT_AGAIN, &ambiguous)) < 0 && /* R4, R5 */
+        gx_context_fits(r, below, &c, address) == GX_FIT_POSSIBLE) {
+        resume(r, v, &c, id);
+        return;
+    }
+    if (at < 0) {
+        at = gx_task_find(r, e, address, GX_FIT_POSSIBLE, &ambiguous);
+    }
+    if (e->n_levels) { /* the task itself was interrupted by the oldest */
+        r->stats.abandoned += e->n_levels;
+        c = e->levels[0].interrupted;
+        e->n_levels = 0;
+    }
+    gx_task_suspend(r, v, c);
+    if (at >= 0) {
+        c = e->tasks[at].place;
+        gx_task_switch(r, e, (uint32_t)at);
+        e->tasks[at].doubtful = ambiguous;
+        r->stats.ambiguous += ambiguous;
+        resume(r, v, &c, id);
+    } else { /* R6 */
+        gx_task_begin(r, e, id);
+    }
+}
