@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 
+from gdbext.target import qemu_binary
 from gdbext.target.boards import load_board
 from tests.integration.test_debug import debug
 from tests.support.firmware import counters, firmware_path
 from tests.support.gdb_session import gdb_batch
 from tests.support.gdbext_cli import gdbext
+from tests.support.qemu_runs import skip_if_mixed_up
 from tests.truth import binutils
 
 CORTEX_M = [("mps2-an385", "O0"), ("mps2-an385", "O2"), ("microbit", "O0"), ("mps2-an521", "O2")]
@@ -69,7 +71,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Any:
             elf = firmware_path(*key)
             runtime = tmp_path_factory.mktemp("calls")
             path = runtime / "t.rec"
-            icount = ("--", "-icount", load_board(board).icount)
+            of_board = load_board(board)
+            skip_if_mixed_up(of_board, qemu_binary.find(of_board.qemu))
+            icount = ("--", "-icount", of_board.icount)
             done = gdbext("record", elf, "--board", board, "-o", path, *icount, runtime=runtime)
             assert done.status == 0, done.err
             made[key] = Recorded(path, elf, counters(done.out))

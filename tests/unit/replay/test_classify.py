@@ -417,7 +417,8 @@ X86 = [
         ("call *8(%r12)", EndKind.CALL_INDIRECT, NONE, None),
         ("notrack jmp *%rax", EndKind.JUMP_INDIRECT, NONE, None),
         ("jmp *0x1234(%rip)", EndKind.JUMP_INDIRECT, NONE, None),
-        ("bnd call . + 0x1000", EndKind.CALL, NONE, 0x1000),
+        # bnd call . + 0x1000, which newer assemblers refuse
+        (".byte 0xf2, 0xe8, 0xfa, 0x0f, 0, 0", EndKind.CALL, NONE, 0x1000),
         ("iretq", EndKind.TRAP_RETURN, NONE, None),
         ("sysretq", EndKind.TRAP_RETURN, NONE, None),
         ("rep stosq", EndKind.FALL, REPEAT, None),
