@@ -23,6 +23,8 @@ Recorder recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_
 /* Never written: no id is 0, so every block misses. */
 static GxPredictor empty_table;
 
+/* CPU time after which a thread that serves no request is known to execute no block. */
+#define SPIN_NS      300000000u
 #define HOLD_SECONDS 60
 
 uint64_t recorder_now_ns(void)
@@ -230,12 +232,33 @@ static void serve_locked(Vcpu *v, bool own_thread)
     pthread_cond_broadcast(&recorder.changed);
 }
 
+/* A controller may write into the last part of the buffer. */
+static bool room_for_request(const Vcpu *v, uint32_t bits)
+{
+    const uint32_t need = bits & ATTENTION_MARK ? 2 * RECORDER_TEXT_MAX : 256;
+
+    return word_bytes(v->elem->cursor->word) + need <= RECORDER_TOKENS_SIZE + 2 * RECORDER_SLACK;
+}
+
+/* This thread executes `v`, so not the others that it executes in turn: one that idles would never serve itself. */
+static void serve_others_of_thread(const Vcpu *v)
+{
+    for (unsigned i = 0; i < recorder.max_vcpus; i++) {
+        Vcpu *u = recorder.vcpus[i];
+
+        if (u && u != v && u->tid == v->tid && armed(u) && u->attention && room_for_request(u, u->attention)) {
+            serve_locked(u, false);
+        }
+    }
+}
+
 /* Serve, on the vCPU's own thread, what is asked. False: it does not record (any more). */
 static bool attend(Vcpu *v)
 {
     while (__atomic_load_n(&v->attention, __ATOMIC_ACQUIRE)) {
         pthread_mutex_lock(&recorder.lock);
         serve_locked(v, true);
+        serve_others_of_thread(v);
         pthread_mutex_unlock(&recorder.lock);
     }
     return armed(v);
@@ -310,20 +333,32 @@ static bool thread_sleeps(pid_t tid)
     return end && (end[2] == 'S' || end[2] == 'Z' || end[2] == 'X');
 }
 
-/* A controller may write into the last part of the buffer. */
-static bool room_for_request(const Vcpu *v, uint32_t bits)
+/* CPU time that a thread has used, in ns; 0 if it cannot be told. */
+static uint64_t thread_cpu_ns(pid_t tid)
 {
-    const uint32_t need = bits & ATTENTION_MARK ? 2 * RECORDER_TEXT_MAX : 256;
+    struct timespec used;
 
-    return word_bytes(v->elem->cursor->word) + need <= RECORDER_TOKENS_SIZE + 2 * RECORDER_SLACK;
+    /* The clock that pthread_getcpuclockid() makes of a thread's id. */
+    if (tid == 0 || clock_gettime((clockid_t)(~(unsigned)tid << 3 | 6), &used) != 0) {
+        return 0;
+    }
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
-/* Ask, and wait until it is served. The lock is held. False: no room for it while the vCPU sleeps. */
+/*
+ * Ask, and wait until it is served. The lock is held. False: no room for it while the vCPU sleeps.
+ *
+ * A thread that runs but executes no block (each fetch of a trap handler that is not there traps again) never serves. The
+ * hot part takes nanoseconds, and cannot begin again without serving: whoever has used SPIN_NS since is not in it.
+ */
 static bool request(Vcpu *v, uint32_t bits)
 {
+    uint64_t since;
+
     recorder_ask(v, bits);
+    since = thread_cpu_ns(v->tid);
     while (armed(v) && (v->attention & bits)) {
-        if (!thread_sleeps(v->tid)) {
+        if (!thread_sleeps(v->tid) && thread_cpu_ns(v->tid) < since + SPIN_NS) {
             encoder_wait(1);
         } else if (room_for_request(v, bits)) {
             serve_locked(v, false);
@@ -465,7 +500,8 @@ void recorder_table_full(void)
 
     pthread_mutex_lock(&recorder.lock);
     recorder.blocks_missed = true;
-    recorder_fail(blocktable_is_full() ? GX_GAP_TABLE : GX_GAP_WRITE, blocktable_error());
+    recorder_fail(blocktable_is_full() ? GX_GAP_TABLE : GX_GAP_WRITE,
+                  *blocktable_error() ? blocktable_error() : "QEMU shows a block that cannot be read");
     /* This thread translates what it runs next, which has no callback any more: end its vCPUs here. */
     for (unsigned i = 0; i < recorder.max_vcpus; i++) {
         if (recorder.vcpus[i] && recorder.vcpus[i]->tid == self) {

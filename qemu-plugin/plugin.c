@@ -222,6 +222,15 @@ static size_t true_size(const struct qemu_plugin_tb *tb, unsigned i, unsigned n,
 }
 #endif
 
+/*
+ * Where the program counter is misaligned, QEMU up to 8.2 makes a block of one instruction without bytes, which raises the
+ * exception. Nothing is executed in it, and later QEMUs show no such block.
+ */
+static bool only_traps(const struct qemu_plugin_tb *tb)
+{
+    return qemu_plugin_tb_n_insns(tb) == 1 && qemu_plugin_insn_size(qemu_plugin_tb_get_insn(tb, 0)) == 0;
+}
+
 static bool read_block(const struct qemu_plugin_tb *tb, BlockSource *s)
 {
     uint8_t *bytes = s->bytes;
@@ -312,6 +321,9 @@ static void on_translate(GX_ID_ARG struct qemu_plugin_tb *tb GX_UDATA_ARG)
         return;
     }
 #endif
+    if (only_traps(tb)) {
+        return;
+    }
     if (!read_block(tb, &source) || !(id = blocktable_id(&source))) {
         recorder_table_full();
         return;
