@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Guests that do what no sane program does: the recording is right all the same, and ends in time."""
+"""Guests that do what no sane program does: recorded right all the same, and ended in time."""
 
 from __future__ import annotations
 
