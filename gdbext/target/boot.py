@@ -41,7 +41,7 @@ def boot(
         TargetError: QEMU is missing, or the program is no readable ELF file.
         NativeError: the plugin for this QEMU has not been built.
     """
-    check_elf(elf)
+    check_elf(elf, board)
     qemu = qemu_binary.find(board.qemu)
     emulator = launch(
         qemu.path,
@@ -95,12 +95,31 @@ def read_launch_meta(directory: Path) -> dict[str, Any]:
     return meta
 
 
-def check_elf(elf: Path) -> None:
-    """Raise TargetError if `elf` is no ELF file: QEMU would load other files as raw code."""
+# QEMU's target name: (e_machine, bits) of the ELF files that run there; numbers of the gABI.
+_ARM, _AARCH64, _RISCV, _386, _X86_64 = 40, 183, 243, 3, 62
+_RUNS: dict[str, set[tuple[int, int]]] = {
+    "arm": {(_ARM, 32)},
+    "aarch64": {(_AARCH64, 64), (_ARM, 32)},
+    "riscv32": {(_RISCV, 32)},
+    "riscv64": {(_RISCV, 64)},
+    "i386": {(_386, 32)},
+    "x86_64": {(_X86_64, 64), (_386, 32)},
+}
+_NAMES = {_ARM: "Arm", _AARCH64: "AArch64", _RISCV: "RISC-V", _386: "x86", _X86_64: "x86-64"}
+
+
+def check_elf(elf: Path, board: Board) -> None:
+    """Raise TargetError if `elf` is no ELF file for the board: QEMU would run it as raw code."""
     try:
         with elf.open("rb") as file:
-            magic = file.read(4)
+            header = file.read(20)
     except OSError as error:
         raise TargetError(f"{os.fspath(elf)}: cannot be read: {error.strerror}") from error
-    if magic != b"\x7fELF":
+    if len(header) < 20 or header[:4] != b"\x7fELF":
         raise TargetError(f"{elf}: is no ELF file")
+    bits = 64 if header[4] == 2 else 32
+    machine = int.from_bytes(header[18:20], "big" if header[5] == 2 else "little")
+    runs = _RUNS.get(board.target)
+    if runs is not None and (machine, bits) not in runs:
+        what = f"{_NAMES.get(machine, f'machine {machine}')}, {bits} bits"
+        raise TargetError(f"{elf}: a program for {what}; board {board.name} is {board.target}")
