@@ -96,10 +96,11 @@ def record(context: Context, options: argparse.Namespace) -> int:
     ):
         outcome = _Outcome()
         try:
-            _run(emulator, options, outcome)
+            with interrupted.raised():
+                _run(emulator, options, outcome)
         except KeyboardInterrupt:
             outcome.why = "interrupted"
-            outcome.status = 128 + (interrupted[0] if interrupted else signal.SIGINT)
+            outcome.status = 128 + interrupted.signals[0]
         with _uninterrupted():
             _end(emulator, outcome)
             return _keep(emulator, output, outcome, quiet=options.quiet)
@@ -235,19 +236,42 @@ def _restored_terminal() -> Iterator[None]:
             termios.tcsetattr(0, termios.TCSADRAIN, modes)
 
 
+class _Interruptions:
+    """Signals that ask for the end of the run, and whether they may break in on us now."""
+
+    def __init__(self) -> None:
+        self.signals: list[int] = []
+        self._raise = False
+
+    def handle(self, number: int, _frame: FrameType | None) -> None:
+        """The signal handler."""
+        self.signals.append(number)
+        if self._raise:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def raised(self) -> Iterator[None]:
+        """Raise KeyboardInterrupt for a signal that comes in here, or came before."""
+        try:
+            self._raise = True
+            if self.signals:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._raise = False
+
+
 @contextmanager
-def _signals_as_interrupt() -> Iterator[list[int]]:
-    """SIGTERM and SIGHUP end the run as Ctrl-C does; yields the list of those that came."""
-    came: list[int] = []
+def _signals_as_interrupt() -> Iterator[_Interruptions]:
+    """SIGTERM and SIGHUP end the run as Ctrl-C does.
 
-    def interrupt(number: int, _frame: FrameType | None) -> None:
-        came.append(number)
-        raise KeyboardInterrupt
-
+    While QEMU is being started they wait: it may record already, and nothing is to be lost.
+    """
+    interruptions = _Interruptions()
     watched = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, interrupt) for number in watched}
+    before = {number: signal.signal(number, interruptions.handle) for number in watched}
     try:
-        yield came
+        yield interruptions
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
