@@ -16,10 +16,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def settled(text: str) -> list[str]:
-    """The text without what depends on how QEMU cut its blocks."""
-    text = re.sub(r" in [\d,]+ blocks", " in N blocks", text)
-    text = re.sub(r"instructions, [\d.]+ KiB", "instructions, N KiB", text)
-    return [line.rstrip() for line in text.strip().splitlines()]
+    """The text without its numbers: a timer interrupt more or less changes many a little."""
+    lines = [re.sub(r"[\d.,]*\d", "N", line) for line in text.strip().splitlines()]
+    return [" ".join(line.split()) for line in lines]
 
 
 def commands(lines: list[str]) -> list[str]:
@@ -56,6 +55,7 @@ def test_readme_shows_what_the_demo_prints() -> None:
 
     shown, expected = settled(demo.stdout), settled(block[1])
     assert commands(shown) == commands(expected)
-    assert "called 27,000 times" in shown
+    assert "called 27,000 times" in demo.stdout
+    assert "called 27,000 times" in block[1]
     if readmes_tools():
         assert shown == expected
