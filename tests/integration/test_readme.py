@@ -37,7 +37,7 @@ def readmes_tools() -> bool:
     return compiler.startswith("12.2") and "GDB (Debian 13." in debugger.replace("GNU gdb", "GDB")
 
 
-def test_readme_shows_what_the_demo_prints() -> None:
+def test_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
     if shutil.which("arm-none-eabi-gcc") is None or os.environ.get("GDBEXT_QEMU_DIR"):
         pytest.skip("needs arm-none-eabi-gcc, and the machine's own QEMU")
     block = re.search(r"```\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
@@ -46,7 +46,7 @@ def test_readme_shows_what_the_demo_prints() -> None:
 
     demo = subprocess.run(
         [ROOT / "scripts" / "demo"],
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, "XDG_RUNTIME_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
         timeout=120,
