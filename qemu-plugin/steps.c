@@ -7,6 +7,8 @@
 
 #include "library.h"
 
+#define PERIOD_MAX 65536 /* blocks of a loop that is recognized */
+
 uint32_t gx_version(void) { return GX_LIBRARY_VERSION; }
 
 int64_t gx_decompress(void *dst, size_t capacity, const void *src, size_t length)
@@ -120,13 +122,55 @@ int64_t gx_decoder_items(GxDecoder *d, const uint8_t *raw, size_t length, uint64
     return d->error && !n ? -1 : (int64_t)n;
 }
 
+/* Predicted blocks until the predictor's state comes again; 0: not within PERIOD_MAX. */
+static uint32_t find_period(const GxDecoder *d)
+{
+    uint32_t history = d->history;
+
+    for (uint32_t n = 1; n <= PERIOD_MAX; n++) {
+        const uint32_t key = d->table->first[gx_slot(history)];
+
+        if (!key) {
+            return 0;
+        }
+        history = gx_step(history, key);
+        if (history == d->history) {
+            return n;
+        }
+    }
+    return 0;
+}
+
+/* What may be left out of `left` predicted blocks so that at least `keep` remain: rounds of a loop. */
+static uint64_t rounds_to_skip(const GxDecoder *d, uint64_t left, uint64_t keep)
+{
+    const uint32_t period = left > keep + 2 * PERIOD_MAX ? find_period(d) : 0;
+
+    return period ? (left - keep) / period * period : 0;
+}
+
 int64_t gx_decoder_tail(GxDecoder *d, const uint8_t *raw, size_t length, uint64_t run, GxItem *out, size_t max,
                         uint64_t *first)
 {
-    uint64_t n = 0;
+    uint64_t n = 0, look_again = 0;
     GxItem item;
+    GxToken t;
 
-    while (next_item(d, raw, length, run, &item)) {
+    for (;;) {
+        /* A program that waits in a loop makes runs of billions: only their end matters. */
+        if (n >= look_again) {
+            const bool token = gx_decoder_peek(d, raw, length, &t);
+            const uint64_t left = token ? t.run : d->error || d->ended || run < d->run_done ? 0 : run - d->run_done;
+
+            d->run_done += rounds_to_skip(d, left, max);
+            look_again = n + PERIOD_MAX;
+        }
+        if (!next_item(d, raw, length, run, &item)) {
+            break;
+        }
+        if (!item.block) {
+            look_again = 0;
+        }
         out[n++ % max] = item;
     }
     *first = n > max ? n % max : 0;
