@@ -78,7 +78,7 @@ def record(context: Context, options: argparse.Namespace) -> int:
     # Without it nothing can be saved: find out now.
     nativelib.library()
     board = load_board(options.board)
-    _check_output(output)
+    _check_output(output, options.elf)
     tell_leftovers()
     # Beside the output: a recording may be larger than the runtime directory's file system.
     data = output.parent / f".{output.name[:40]}.{secrets.token_hex(3)}.live"
@@ -197,11 +197,13 @@ def _say(text: str) -> None:
     print(f"gdbext: {text}", file=sys.stderr)
 
 
-def _check_output(output: Path) -> None:
+def _check_output(output: Path, elf: Path) -> None:
     """Find out now, not after a long run, that the output cannot be written."""
     if output.is_dir():
         raise TargetError(f"{output}: is a directory; -o names a file")
     check_replaceable(output)
+    if output.exists() and elf.exists() and output.samefile(elf):
+        raise TargetError(f"{output}: is the program itself; -o names another file")
     if not output.parent.is_dir():
         raise TargetError(f"{output.parent}: no such directory; make it first")
     if not os.access(output.parent, os.W_OK | os.X_OK):

@@ -229,6 +229,17 @@ def test_file_that_is_no_program_is_refused(tmp_path: Path) -> None:
     assert (done.status, done.err) == (125, "gdbext: x.elf: is no ELF file\n")
 
 
+def test_program_is_not_replaced_by_its_recording(tmp_path: Path, forever: Path) -> None:
+    program = tmp_path / "x.elf"
+    program.write_bytes(forever.read_bytes())
+
+    done = gdbext("record", "x.elf", *BOARD, "-o", "x.elf", runtime=tmp_path, cwd=tmp_path)
+
+    assert done.status == 125
+    assert done.err == "gdbext: x.elf: is the program itself; -o names another file\n"
+    assert program.read_bytes() == forever.read_bytes()
+
+
 def test_terminal_ctrl_c_ends_the_run_and_leaves_the_terminal_as_it_was(
     tmp_path: Path, forever: Path
 ) -> None:
