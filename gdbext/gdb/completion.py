@@ -46,7 +46,7 @@ def complete(made: Command, text: str, word: str | None, elf: Path | None) -> li
     if wanted.completes == "file":
         return gdb.COMPLETE_FILENAME  # type: ignore[no-any-return]
     if wanted.completes == "function" and word is not None and elf is not None:
-        return _replacing(token, word, _function_names(elf, elf.stat().st_mtime_ns))
+        return _replacing(token, word, _function_names(elf, token))
     return gdb.COMPLETE_NONE  # type: ignore[no-any-return]
 
 
@@ -76,12 +76,20 @@ def _next_positional(
     return positional[given] if given < len(positional) else None
 
 
+def _function_names(elf: Path, token: str) -> list[str]:
+    """The names, or those of one file as FILE:NAME, that begin with `token` and are one word."""
+    symbols = _symbols(elf, elf.stat().st_mtime_ns)
+    if symbols is None:
+        return []
+    names = (name for name in symbols.complete(token) if re.fullmatch(r"\S+", name))
+    # Mangled names are for those who type them.
+    return sorted(n for n in names if token.startswith("_Z") or not n.startswith("_Z"))
+
+
 @lru_cache(maxsize=2)
-def _function_names(elf: Path, _mtime_ns: int) -> tuple[str, ...]:
+def _symbols(elf: Path, _mtime_ns: int) -> Symbols | None:
     try:
-        functions = Symbols.open(elf).functions
+        return Symbols.open(elf)
     except SymbolError:
         # The command itself will say what is wrong with the file.
-        return ()
-    plain = {function.name for function in functions}
-    return tuple(sorted(name for name in plain if re.fullmatch(r"[^\s]+", name)))
+        return None

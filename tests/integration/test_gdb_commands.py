@@ -91,6 +91,7 @@ def test_help_lists_the_verbs_and_has_gdbs_form(tmp_path: Path) -> None:
     [
         ("trace sta", ["trace start", "trace status"]),
         ("trace callers sca", ["trace callers scan"]),
+        ("trace callers basic.c:sca", ["trace callers basic.c:scan"]),
         ("trace analyze --function sca", ["trace analyze --function scan"]),
         ("trace analyze --function=sca", ["trace analyze --function=scan"]),
         ("trace analyze --f", ["trace analyze --function"]),
