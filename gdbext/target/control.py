@@ -31,6 +31,7 @@ TIMEOUT_S: Final = 30.0
 _QUEUE_RETRY_S: Final = 0.01
 
 _HOW_TO_START = "start QEMU with the plugin (`gdbext qemu-args` prints the arguments)"
+_STILL_THERE = "what it recorded can be analysed and dumped; to record more, start it again"
 
 
 @dataclass(frozen=True)
@@ -189,10 +190,12 @@ class ControlClient:
             raise
         except OSError as error:
             connection.close()
-            if isinstance(error, FileNotFoundError):
+            # An orderly end removes the socket; the recording may lie beside it still.
+            was_here = self.path.with_name("stream").exists()
+            if isinstance(error, FileNotFoundError) and not was_here:
                 text = f"no recorder here; {_HOW_TO_START}"
-            elif isinstance(error, ConnectionRefusedError):
-                text = f"the QEMU that recorded here has ended; {_HOW_TO_START}"
+            elif isinstance(error, FileNotFoundError | ConnectionRefusedError):
+                text = f"the QEMU that recorded here has ended; {_STILL_THERE}"
             elif isinstance(error, PermissionError):
                 text = "the recorder belongs to another user; run as the user who started QEMU"
             else:

@@ -154,6 +154,13 @@ def test_dead_socket_says_that_qemu_has_ended(tmp_path: Path) -> None:
         ControlClient(tmp_path).status()
 
 
+def test_missing_socket_beside_a_recording_says_that_qemu_has_ended(tmp_path: Path) -> None:
+    (tmp_path / "stream").write_bytes(b"")
+
+    with pytest.raises(ControlError, match=r"has ended; what it recorded can be analysed"):
+        ControlClient(tmp_path / "control").status()
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
