@@ -20,7 +20,11 @@ if TYPE_CHECKING:
         "Works at a stop and while the guest runs. What was recorded before stays; `trace clear`\n"
         "forgets it."
     ),
-    arguments=[Argument("TEXT", "A note for the recording's mark.", optional=True)],
+    arguments=[
+        Argument(
+            "TEXT", "A note for the recording's mark, in quotes if it has spaces.", optional=True
+        )
+    ],
     doors=["gdb"],
     needs=["recorder"],
 )
