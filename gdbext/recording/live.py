@@ -46,6 +46,7 @@ class RawBuffer:
         tokens: the published bytes.
         run: blocks executed as predicted after the tokens.
         cut: how many instructions of the very last block were begun; 0 all, as far as known.
+        full: nothing more came into it after this copy.
     """
 
     vcpu: int
@@ -54,6 +55,7 @@ class RawBuffer:
     tokens: bytes
     run: int
     cut: int
+    full: bool
 
 
 class _Mapping:
@@ -174,7 +176,15 @@ class LiveBuffers:
                         f"{self._mapping.path.name}: offset {start:#x}: buffer of vCPU {vcpu} "
                         f"in state {state}"
                     )
-                return RawBuffer(vcpu, seq, time_ns, tokens, run, cut if cut_word == word else 0)
+                return RawBuffer(
+                    vcpu,
+                    seq,
+                    time_ns,
+                    tokens,
+                    run,
+                    cut if cut_word == word else 0,
+                    full=state == BufferState.FULL,
+                )
             time.sleep(RETRY_S)
         return None
 

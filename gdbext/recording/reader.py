@@ -259,7 +259,11 @@ class Recording:
         partial: list[ChunkData] = []
         lost = None
         next_seq: dict[int, int] = {}
+        still_filling: set[int] = set()
         for buffer in buffers:
+            if buffer.vcpu in still_filling:
+                # Copied later, when the one before it had grown beyond its copy.
+                continue
             expected = next_seq.get(buffer.vcpu, self._stream.next_seq(buffer.vcpu))
             if buffer.seq < expected:
                 continue
@@ -270,6 +274,8 @@ class Recording:
                 )
                 continue
             next_seq[buffer.vcpu] = expected + 1
+            if not buffer.full:
+                still_filling.add(buffer.vcpu)
             if not buffer.tokens and not buffer.run:
                 continue
             partial.append(
