@@ -29,7 +29,7 @@ from tests.support.qemu_runs import wait_until
 
 BOARD = ("--board", "mps2-an385")
 LEFT = re.compile(
-    r"^gdbext: (\S+): left by a session that was killed \([^)]+\): `gdbext analyze` reads it; "
+    r"^gdbext: (\S+): left by a session that has ended \([^)]+\): `gdbext analyze` reads it; "
     r"remove it when it is of no use$",
     re.MULTILINE,
 )
