@@ -177,28 +177,59 @@ int64_t gx_decoder_tail(GxDecoder *d, const uint8_t *raw, size_t length, uint64_
     return d->error ? -1 : (int64_t)(n < max ? n : max);
 }
 
+/* `run` predicted blocks; the rounds of a loop are counted at once. False: nothing is predicted. */
+static bool count_run(GxDecoder *d, uint64_t run, const uint16_t *n_insns, uint64_t *insns, uint32_t *last)
+{
+    while (run) {
+        const uint32_t period = run >= 2 * PERIOD_MAX ? find_period(d) : 0;
+        const uint64_t n = period ? period : run < PERIOD_MAX ? run : PERIOD_MAX;
+        const uint64_t times = period ? run / period : 1;
+
+        for (uint64_t i = 0; i < n; i++) {
+            if (!(*last = gx_decoder_predicted(d))) {
+                return gx_decoder_fail(d, "a run where nothing is predicted");
+            }
+            *insns += n_insns[*last] * times;
+        }
+        run -= n * times;
+    }
+    return true;
+}
+
 int gx_decoder_totals(GxDecoder *d, const uint8_t *raw, size_t length, uint64_t run, const uint16_t *n_insns,
                       uint64_t *insns, uint64_t *blocks)
 {
     uint32_t last = 0;
     uint64_t begun;
-    GxItem item;
+    GxToken t;
 
     *insns = *blocks = 0;
-    while (next_item(d, raw, length, run, &item)) {
-        if (item.block) {
-            last = item.block;
+    while (gx_decoder_peek(d, raw, length, &t)) {
+        *blocks += t.run;
+        if (!count_run(d, t.run, n_insns, insns, &last)) {
+            return -1;
+        }
+        if (t.kind <= GX_TOKEN_NEW) {
+            if (!(last = gx_decoder_take(d, &t))) {
+                return -1;
+            }
             *insns += n_insns[last];
             ++*blocks;
-        } else if (item.event == GX_EVENT_CUT && last) {
-            const uint8_t *p = gx_leb_get(raw + item.offset, raw + length, &begun);
-
-            if (!p || !gx_leb_get(p, raw + length, &begun) || begun >= n_insns[last]) {
+            continue;
+        }
+        if (t.kind == GX_TOKEN_EVENT && t.event == GX_EVENT_CUT && last) {
+            if (!gx_leb_get(t.payload, t.payload + t.length, &begun) || begun >= n_insns[last]) {
                 gx_decoder_fail(d, "CUT does not fit the block before it");
                 return -1;
             }
             *insns -= n_insns[last] - begun;
         }
+        d->ended = t.kind == GX_TOKEN_END;
+        gx_decoder_skip(d, &t);
+    }
+    if (!d->error && !d->ended && run) {
+        *blocks += run;
+        count_run(d, run, n_insns, insns, &last);
     }
     return d->error ? -1 : 0;
 }
