@@ -30,8 +30,6 @@ typedef struct GxDecoder {
     size_t error_offset;
 } GxDecoder;
 
-typedef enum { GX_STEP_RUN, GX_STEP_BLOCK, GX_STEP_EVENT, GX_STEP_END, GX_STEP_STARVED, GX_STEP_ERROR } GxStepKind;
-
 typedef struct GxToken {
     uint64_t run;   /* predicted blocks that come first and are not given out yet */
     uint32_t kind;  /* GX_TOKEN_* */
