@@ -32,5 +32,9 @@ class TargetError(GdbextError):
     """QEMU, GDB or a tool is missing, fails to start, or ended unexpectedly."""
 
 
+class DebuggerError(GdbextError):
+    """GDB refuses a command; the text is GDB's own."""
+
+
 class NativeError(GdbextError):
     """The compiled replay library or plugin is missing or does not fit this package."""

@@ -18,9 +18,8 @@ from gdbext.commands._options import BOARD, ELF_FILE, QEMU_ARGS
 from gdbext.commands.registry import Argument, command
 from gdbext.errors import TargetError
 from gdbext.target.boards import load_board
-from gdbext.target.boot import boot
+from gdbext.target.boot import boot_for_gdb
 from gdbext.target.gdb_binary import find_gdb
-from gdbext.target.ports import free_port
 
 if TYPE_CHECKING:
     import argparse
@@ -61,7 +60,7 @@ def debug(context: Context, options: argparse.Namespace) -> int:
     gdb_args = [word for words in options.gdb_args for word in words]
     with (
         _terminal_signals_are_gdbs(),
-        _started(board, options.elf, options.qemu_args) as emulator,
+        boot_for_gdb(board, options.elf, extra_args=options.qemu_args) as emulator,
     ):
         command_line = gdb_command(gdb, board, options.elf, emulator, gdb_args)
         try:
@@ -75,24 +74,6 @@ def debug(context: Context, options: argparse.Namespace) -> int:
             if debugger.poll() is None:
                 debugger.terminate()
                 debugger.wait()
-
-
-def _started(board: Board, elf: Path, qemu_args: Sequence[str]) -> Emulator:
-    """QEMU, halted, with a GDB stub that listens."""
-    for tries_left in (2, 1, 0):
-        port = free_port()
-        emulator = boot(board, elf, gdb_port=port, extra_args=qemu_args)
-        try:
-            emulator.wait_ready()
-        except BaseException as error:
-            emulator.close()
-            # Somebody may take the port before QEMU does.
-            taken = isinstance(error, TargetError) and "already in use" in str(error)
-            if not taken or not tries_left:
-                raise
-        else:
-            return emulator
-    raise AssertionError
 
 
 def gdb_command(

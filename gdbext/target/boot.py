@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gdbext.errors import TargetError
 from gdbext.target import qemu_binary
 from gdbext.target.launch import NO_OPTIONS, Emulator, RecorderOptions, launch
+from gdbext.target.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from gdbext.target.boards import Board
     from gdbext.target.qemu_binary import QemuBinary
 
-__all__ = ["LAUNCH_FILE", "boot", "check_elf", "launch_meta", "read_launch_meta"]
+__all__ = ["LAUNCH_FILE", "boot", "boot_for_gdb", "check_elf", "launch_meta", "read_launch_meta"]
 
 LAUNCH_FILE: Final = "launch.json"
 """Beside a live recording: the META keys that the launcher adds (docs/trace-format.md)."""
@@ -33,6 +34,7 @@ def boot(
     extra_args: Sequence[str] = (),
     data_directory: Path | None = None,
     stdin: int | None = None,
+    stdout: int = 1,
     quiet: bool = False,
 ) -> Emulator:
     """Start the board's QEMU with the program and the recorder (see `launch`).
@@ -53,6 +55,7 @@ def boot(
         extra_args=extra_args,
         data_directory=data_directory,
         stdin=stdin,
+        stdout=stdout,
         quiet=quiet,
         environment=qemu.environment,
     )
@@ -63,6 +66,43 @@ def boot(
         emulator.close()
         raise TargetError(f"{error.filename}: cannot be written: {error.strerror}") from error
     return emulator
+
+
+def boot_for_gdb(
+    board: Board,
+    elf: Path,
+    *,
+    extra_args: Sequence[str] = (),
+    stdin: int | None = None,
+    stdout: int = 1,
+    quiet: bool = False,
+) -> Emulator:
+    """Start the board's QEMU halted, with a GDB stub that listens.
+
+    Raises:
+        TargetError, NativeError: as `boot` and `Emulator.wait_ready`.
+    """
+    for tries_left in (2, 1, 0):
+        emulator = boot(
+            board,
+            elf,
+            gdb_port=free_port(),
+            extra_args=extra_args,
+            stdin=stdin,
+            stdout=stdout,
+            quiet=quiet,
+        )
+        try:
+            emulator.wait_ready()
+        except BaseException as error:
+            emulator.close()
+            # Somebody may take the port before QEMU does.
+            taken = isinstance(error, TargetError) and "already in use" in str(error)
+            if not taken or not tries_left:
+                raise
+        else:
+            return emulator
+    raise AssertionError
 
 
 def launch_meta(
