@@ -46,6 +46,7 @@ static void push(GxReplay *r, GxStack *s, uint32_t parent, uint32_t id, GxFrame 
         return;
     }
     frame.fn = r->blocks.fn_first[id];
+    frame.switched = r->blocks.flags[id] & GX_FLAG_SWITCH;
     frame.node = gx_tree_child(&r->tree, parent, frame.fn, kind);
     r->tree.nodes[frame.node].calls++;
     s->frames[s->n++] = frame;
@@ -76,7 +77,40 @@ int gx_stack_find_return(const GxStack *s, uint64_t address)
     return -1;
 }
 
-static int find_function(const GxStack *s, uint32_t fn)
+bool gx_stack_switches(const GxStack *s)
+{
+    for (uint32_t i = s->n; i > 0; i--) {
+        if (s->frames[i - 1].switched) {
+            return true;
+        }
+        if (!s->frames[i - 1].tail) {
+            break;
+        }
+    }
+    return false;
+}
+
+int gx_stack_waits(const GxStack *s, uint64_t address)
+{
+    const GxFrame *top = s->n ? &s->frames[s->n - 1] : NULL;
+
+    return top && top->has_ret && top->ret == address ? (int)group(s, s->n - 1) : -1;
+}
+
+void gx_stack_copy_above(GxReplay *r, GxStack *to, const GxStack *from, uint32_t at)
+{
+    while (++at < from->n && from->frames[at].tail) {
+    }
+    for (; at < from->n && reserve(r, to); at++) {
+        GxFrame frame = from->frames[at];
+
+        frame.node =
+            gx_tree_child(&r->tree, to->frames[to->n - 1].node, frame.fn, frame.tail ? GX_NODE_TAIL : GX_NODE_CALL);
+        to->frames[to->n++] = frame;
+    }
+}
+
+int gx_stack_find_function(const GxStack *s, uint32_t fn)
 {
     for (uint32_t i = s->n, left = SEARCH_MAX; fn && i > 0 && left > 0; i--, left--) {
         if (s->frames[i - 1].fn == fn) {
@@ -143,7 +177,7 @@ static void jump(GxReplay *r, GxStack *s, uint32_t from, uint32_t id)
     }
     if (b->is_entry[id]) {
         tail_call(r, s, id);
-    } else if ((at = find_function(s, fn)) >= 0) { /* back from a cold part, or a landing pad */
+    } else if ((at = gx_stack_find_function(s, fn)) >= 0) { /* back from a cold part, or a landing pad */
         leave_frames(r, s, (uint32_t)at + 1, false);
     } else {
         r->stats.middle_entries++;
@@ -170,7 +204,7 @@ void gx_calls_unmatched(GxReplay *r, GxStack *s, uint32_t from, uint32_t id)
 
     if (b->is_entry[id]) { /* a jump by means of a return instruction */
         jump(r, s, from, id);
-    } else if ((at = find_function(s, b->fn_first[id])) >= 0 && (uint32_t)at + 1 < s->n) { /* longjmp */
+    } else if ((at = gx_stack_find_function(s, b->fn_first[id])) >= 0 && (uint32_t)at + 1 < s->n) { /* longjmp */
         leave_frames(r, s, (uint32_t)at + 1, false);
     } else {
         if (group(s, s->n - 1) > 0) {

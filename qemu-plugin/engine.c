@@ -168,6 +168,9 @@ static bool decide(GxReplay *r, GxVcpu *v, uint32_t id)
         begin(r, v, id);
         return false;
     }
+    if (trap_return && gx_trap_resume_task(r, v, id)) {
+        return false;
+    }
     if (trap_return && e->suspect && !r->has_events) {
         /* A return from a trap that was not seen: it began where a return went that fitted no call. */
         gx_trap_learn(r, e->suspect - 1);

@@ -191,6 +191,14 @@ bool gx_calls_edge(GxReplay *r, GxStack *s, uint32_t from, uint32_t id);
 void gx_calls_unmatched(GxReplay *r, GxStack *s, uint32_t from, uint32_t id);
 /* A return to one of this stack's frames? Its index; -1: none. */
 int gx_stack_find_return(const GxStack *s, uint64_t address);
+/* An activation of this function? The newest one's index; -1: none. */
+int gx_stack_find_function(const GxStack *s, uint32_t fn);
+/* The routine that runs, or one that went on to it by tail calls, loads the stack pointer. */
+bool gx_stack_switches(const GxStack *s);
+/* The newest activation returns to this address? The index of what was called; -1: it does not. */
+int gx_stack_waits(const GxStack *s, uint64_t address);
+/* What `from` has open above the activation at index `at` is open in `to` as well. */
+void gx_stack_copy_above(GxReplay *r, GxStack *to, const GxStack *from, uint32_t at);
 
 /* tasks.c */
 /* As gx_calls_edge() in the current stack; a return that fits no call may go to another task. Rules S3 to S5. */
@@ -201,13 +209,16 @@ void gx_task_begin(GxReplay *r, GxEngine *e, uint32_t id);
 GxFit gx_context_fits(const GxReplay *r, const GxStack *s, const GxContext *c, uint64_t address);
 const GxStack *gx_stack_below(const GxEngine *e, uint32_t n);
 int gx_task_find(GxReplay *r, const GxEngine *e, uint64_t address, GxFit at_least, bool *ambiguous);
-void gx_task_take_back(GxReplay *r, GxVcpu *v, uint32_t found);
 
 /* traps.c */
 void gx_trap_learn(GxReplay *r, uint64_t address);
 void gx_trap_enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, bool tail_chained, bool maybe_call);
 void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id);
 bool gx_trap_infers_chains(const GxReplay *r);
+/* A trap return with no trap open goes on in a task that a trap had suspended. False: there is none. Rule R4. */
+bool gx_trap_resume_task(GxReplay *r, GxVcpu *v, uint32_t id);
+/* The handler that runs ended by switching to a task: nothing is open any more. What was interrupted. Rule S6. */
+GxContext gx_trap_close_all(GxReplay *r, GxVcpu *v);
 
 /* engine.c */
 bool gx_engine_init(GxEngine *e);

@@ -154,10 +154,11 @@ int gx_task_find(GxReplay *r, const GxEngine *e, uint64_t address, GxFit at_leas
 }
 
 /*
- * Task `found` runs, not the one that was thought to: they waited at the same place, where the other still is. What ran
- * since is moved from the one to the other, but stays in its nodes of the tree.
+ * Task `found` runs, not the one that was thought to: they waited at the same place, where the other still is. It has
+ * open what the right one has open above the activation `at` that returns. What ran since is moved from the one to the
+ * other, but stays in its nodes of the tree.
  */
-void gx_task_take_back(GxReplay *r, GxVcpu *v, uint32_t found)
+static void take_back(GxReplay *r, GxVcpu *v, uint32_t found, uint32_t at)
 {
     GxEngine *e = &v->engine;
     GxTask *wrong = &e->tasks[e->task];
@@ -174,6 +175,7 @@ void gx_task_take_back(GxReplay *r, GxVcpu *v, uint32_t found)
         r->stats.task_switches--;
     }
     gx_task_suspend(r, v, place);
+    gx_stack_copy_above(r, &wrong->stack, &right->stack, at);
     gx_task_switch(r, e, found);
     if (doubtful) {
         right->self += ran;
@@ -181,11 +183,52 @@ void gx_task_take_back(GxReplay *r, GxVcpu *v, uint32_t found)
     r->stats.late_switches++;
 }
 
-static bool switch_by_return(GxReplay *r, GxVcpu *v, uint32_t id, bool to_entry)
+/* A routine that loads the stack pointer returns to where other tasks wait in one. Rules S3, S5 and S6. */
+static bool switch_stacks(GxReplay *r, GxVcpu *v, uint32_t id)
+{
+    GxEngine *e = &v->engine;
+    const uint64_t address = r->blocks.address[id];
+    const bool own = gx_stack_waits(gx_engine_stack(e), address) > 0;
+    GxContext interrupted = {.from = 0};
+    uint32_t fitting = own, found = 0;
+    int at = -1;
+
+    if (e->n_levels && gx_stack_find_return(gx_engine_stack(e), address) > 0) {
+        return false; /* a routine of the handler itself */
+    }
+    for (uint32_t i = 0; i < e->n_tasks; i++) {
+        const GxTask *t = &e->tasks[i];
+        const int frame = t->suspended && !t->place.from ? gx_stack_waits(&t->stack, address) : -1;
+
+        if (frame <= 0) {
+            continue;
+        }
+        fitting++;
+        if (at < 0 || t->suspended_at < e->tasks[found].suspended_at) { /* they take turns, as a rule */
+            found = i;
+            at = frame;
+        }
+    }
+    if (at < 0) {
+        return false;
+    }
+    if (e->n_levels) {
+        interrupted = gx_trap_close_all(r, v);
+    }
+    gx_task_suspend(r, v, interrupted);
+    gx_task_switch(r, e, found);
+    e->tasks[found].stack.n = (uint32_t)at;
+    e->tasks[found].doubtful = fitting > 1;
+    r->stats.ambiguous += fitting > 1;
+    return true;
+}
+
+/* A return that fits no call of the task that runs. Rules S3 and S4. */
+static bool switch_by_return(GxReplay *r, GxVcpu *v, uint32_t id)
 {
     GxEngine *e = &v->engine;
     const GxStack *s = gx_engine_stack(e);
-    const bool switched = s->frames[s->n - 1].switched;
+    const bool switched = gx_stack_switches(s);
     int found = -1, at = -1;
 
     if (e->n_levels) {
@@ -199,22 +242,29 @@ static bool switch_by_return(GxReplay *r, GxVcpu *v, uint32_t id, bool to_entry)
             at = frame;
         }
     }
-    if (found < 0 && !(to_entry && switched)) {
-        return false;
-    }
-    if (found < 0) {
+    if (found >= 0 && switched) {
+        gx_task_suspend(r, v, (GxContext){.from = 0});
+        gx_task_switch(r, e, (uint32_t)found);
+    } else if (found >= 0) {
+        take_back(r, v, (uint32_t)found, (uint32_t)at);
+    } else if (switched &&
+               (r->blocks.is_entry[id] || (e->n_tasks > 1 && gx_stack_find_function(s, r->blocks.fn_first[id]) < 0))) {
         gx_task_suspend(r, v, (GxContext){.from = 0});
         gx_task_begin(r, e, id);
         return true;
-    }
-    if (switched) {
-        gx_task_suspend(r, v, (GxContext){.from = 0});
-        gx_task_switch(r, e, (uint32_t)found);
     } else {
-        gx_task_take_back(r, v, (uint32_t)found);
+        return false;
     }
     e->tasks[found].stack.n = (uint32_t)at;
     return true;
+}
+
+static bool leaves_by_register(const GxBlocks *b, uint32_t from, uint32_t id)
+{
+    const uint8_t kind = b->end_kind[from];
+
+    return (kind == GX_END_RETURN || (kind == GX_END_JUMP_INDIRECT && b->fn_last[from] != b->fn_first[id])) &&
+           !((b->flags[from] & GX_FLAG_CONDITIONAL) && b->address[id] == b->end[from]);
 }
 
 void gx_tasks_edge(GxReplay *r, GxVcpu *v, uint32_t from, uint32_t id)
@@ -222,11 +272,13 @@ void gx_tasks_edge(GxReplay *r, GxVcpu *v, uint32_t from, uint32_t id)
     const GxBlocks *b = &r->blocks;
     GxStack *s = gx_engine_stack(&v->engine);
 
-    if (!gx_calls_edge(r, s, from, id)) {
+    if (gx_stack_switches(s) && leaves_by_register(b, from, id) && switch_stacks(r, v, id)) {
+        s = gx_engine_stack(&v->engine);
+    } else if (!gx_calls_edge(r, s, from, id)) {
         if (!gx_set_has(&r->call_ends, b->address[id])) {
             v->engine.suspect = b->address[id] + 1;
         }
-        if (!switch_by_return(r, v, id, b->is_entry[id])) {
+        if (!switch_by_return(r, v, id)) {
             gx_calls_unmatched(r, s, from, id);
         }
     }

@@ -151,6 +151,45 @@ static GxContext close_level(GxReplay *r, GxVcpu *v)
 /* QEMU reports no trap where Cortex-M takes the next exception as part of the return from one. */
 bool gx_trap_infers_chains(const GxReplay *r) { return r->profile == GX_PROFILE_M || !r->has_events; }
 
+GxContext gx_trap_close_all(GxReplay *r, GxVcpu *v)
+{
+    GxEngine *e = &v->engine;
+    GxContext c = close_level(r, v);
+
+    r->stats.trap_returns++;
+    if (e->n_levels) { /* the task itself was interrupted by the oldest */
+        r->stats.abandoned += e->n_levels;
+        c = e->levels[0].interrupted;
+        e->n_levels = 0;
+    }
+    return c;
+}
+
+/* Task `at` goes on, another one is suspended already. */
+static void resume_task(GxReplay *r, GxVcpu *v, uint32_t at, bool ambiguous, uint32_t id)
+{
+    GxEngine *e = &v->engine;
+    const GxContext place = e->tasks[at].place;
+
+    gx_task_switch(r, e, at);
+    e->tasks[at].doubtful = ambiguous;
+    r->stats.ambiguous += ambiguous;
+    resume(r, v, &place, id);
+}
+
+bool gx_trap_resume_task(GxReplay *r, GxVcpu *v, uint32_t id)
+{
+    bool ambiguous;
+    const int at = gx_task_find(r, &v->engine, r->blocks.address[id], GX_FIT_AGAIN, &ambiguous);
+
+    if (at < 0) {
+        return false;
+    }
+    gx_task_suspend(r, v, (GxContext){.from = 0});
+    resume_task(r, v, (uint32_t)at, ambiguous, id);
+    return true;
+}
+
 /* A trap returned, and control is at block id. Rules R1 to R6. */
 void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id)
 {
@@ -203,11 +242,7 @@ void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id)
     }
     gx_task_suspend(r, v, c);
     if (at >= 0) {
-        c = e->tasks[at].place;
-        gx_task_switch(r, e, (uint32_t)at);
-        e->tasks[at].doubtful = ambiguous;
-        r->stats.ambiguous += ambiguous;
-        resume(r, v, &c, id);
+        resume_task(r, v, (uint32_t)at, ambiguous, id);
     } else { /* R6 */
         gx_task_begin(r, e, id);
     }

@@ -24,6 +24,7 @@ from gdbext.replay.kinds import (
     Mode,
 )
 from gdbext.replay.modes import ModeFinder
+from gdbext.replay.stack_switch import loads_stack_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +50,7 @@ class Classifier:
 
     Attributes:
         end_kind: EndKind of the last instruction, array of u8.
-        flags: EndFlag bits of the last instruction, array of u8.
+        flags: EndFlag bits of the last instruction, and SWITCH of the block; array of u8.
         target: address of a direct branch without Thumb bit, or NO_TARGET; array of u64.
         mode: Mode, array of u8.
         unknown: blocks whose last instruction could not be read.
@@ -117,9 +118,10 @@ class Classifier:
                 end = FALL_MEMORY
             else:
                 end = self._end_of(mode, address, sizes, code)
+            switch = EndFlag.SWITCH if loads_stack_pointer(mode, sizes, code) else 0
             self.mode.append(mode)
             self.end_kind.append(end.kind)
-            self.flags.append(end.flags)
+            self.flags.append(end.flags | switch)
             self.target.append(end.target)
             self.unknown += end.kind == EndKind.UNKNOWN
 

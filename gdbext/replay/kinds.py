@@ -26,7 +26,7 @@ class EndKind(IntEnum):
 
 
 class EndFlag(IntFlag):
-    """More about the last instruction."""
+    """More about the last instruction; SWITCH is about all. Twin: GX_FLAG_* in state.h."""
 
     NONE = 0
     CONDITIONAL = 1
@@ -39,6 +39,8 @@ class EndFlag(IntFlag):
     """M-profile: it loads pc with a value that may be EXC_RETURN."""
     WAIT = 16
     """It waits for an interrupt or event."""
+    SWITCH = 32
+    """The block holds an instruction that loads the stack pointer with something else."""
 
 
 class Mode(IntEnum):

@@ -78,7 +78,7 @@ class Stats:
     context_starts: int
     """Traps that returned to where nothing had been suspended: a new task begins."""
     ambiguous: int
-    """Returns that fitted more than one suspended context; the newest was taken."""
+    """Returns that fitted more than one context (rule S5 says which was taken)."""
     late_switches: int
     """Task switches that only a later return told."""
     resets: int
