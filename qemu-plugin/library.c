@@ -61,6 +61,7 @@ void gx_replay_free(GxReplay *r)
     free(r->vectors.slots);
     free(r->resets.slots);
     free(r->call_ends.slots);
+    free(r->task_starts.slots);
     free(r->interrupts.slots);
     free(r->exceptions.slots);
     free(r);

@@ -149,6 +149,7 @@ typedef struct GxReplay {
     GxAddressSet vectors; /* handler entries: from the vector table, and learned */
     GxAddressSet resets;
     GxAddressSet call_ends;  /* addresses that a call returns to */
+    GxAddressSet task_starts; /* where a trap return began a task */
     GxAddressSet interrupts; /* handlers known to be asynchronous, */
     GxAddressSet exceptions; /* and synchronous */
     bool has_events;         /* QEMU reported traps (discontinuity callback) */

@@ -101,6 +101,7 @@ void gx_task_begin(GxReplay *r, GxEngine *e, uint32_t id)
         e->tasks[e->task] = (GxTask){.entry_fn = r->blocks.fn_first[id]};
     }
     e->tasks[e->task].suspended = false;
+    e->tasks[e->task].began_at = 0;
     e->tasks[e->task].switches_in++;
     e->tasks[e->task].run_start = e->tasks[e->task].self;
     gx_stack_begin(r, &e->tasks[e->task].stack, id, GX_NODE_TASK);

@@ -42,6 +42,7 @@ void gx_trap_learn(GxReplay *r, uint64_t address)
     if (gx_set_has(&r->vectors, address) || !gx_set_add(&r->vectors, address)) {
         return;
     }
+    r->stats.late += gx_set_has(&r->task_starts, address);
     gx_edges_flush(&r->edges);
     for (uint32_t n = 1; n < r->edges.count; n++) {
         GxEdge *edge = &r->edges.edges[n];
@@ -181,9 +182,13 @@ bool gx_trap_resume_task(GxReplay *r, GxVcpu *v, uint32_t id)
 {
     bool ambiguous;
     const int at = gx_task_find(r, &v->engine, r->blocks.address[id], GX_FIT_AGAIN, &ambiguous);
+    const GxTask *t = &v->engine.tasks[v->engine.task];
 
     if (at < 0) {
         return false;
+    }
+    if (t->began_at && !r->has_events && !gx_stack_switches(&t->stack)) {
+        gx_trap_learn(r, t->began_at - 1); /* no task, but a handler that came directly after another one */
     }
     gx_task_suspend(r, v, (GxContext){.from = 0});
     resume_task(r, v, (uint32_t)at, ambiguous, id);
@@ -245,5 +250,7 @@ void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id)
         resume_task(r, v, (uint32_t)at, ambiguous, id);
     } else { /* R6 */
         gx_task_begin(r, e, id);
+        e->tasks[e->task].began_at = address + 1;
+        gx_set_add(&r->task_starts, address);
     }
 }

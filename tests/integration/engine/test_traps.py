@@ -35,7 +35,7 @@ def test_nested_handlers_are_counted_and_leave_the_calls_alone(
     assert_all_returned(found)
 
 
-@pytest.mark.parametrize("board_name", BOARDS)
+@pytest.mark.parametrize("board_name", [*BOARDS, "q35-x86_64"])
 def test_blocks_left_in_the_middle(board_name: str, find_qemu: FindQemu, tmp_path: Path) -> None:
     board = load_board(board_name)
     elf = firmware_path("midblock", board_name)
@@ -64,6 +64,10 @@ def assert_handlers(board_name: str, counted: dict[str, int], found: Found) -> N
         }
         expected = {name: n for name, n in expected.items() if n}
         assert {name: found.handler(name).runs for name in expected} == expected
+    elif board_name == "q35-x86_64":  # an entry for each vector; often one follows another directly
+        each = [counted["interrupts"], counted["pendsv"], counted["faults"]]
+        assert sorted(row.runs for row in found.tables.handlers) == sorted(each)
+        expected = dict(zip("ipf", each, strict=True))
     else:
         asynchronous = counted["interrupts"] + counted["pendsv"]
         synchronous = counted["svcs"] + counted["faults"]
