@@ -17,7 +17,7 @@ from gdbext.recording.format import (
     RecordType,
     unpack_leb,
 )
-from gdbext.recording.tokens import BlockStep, EventStep, steps
+from gdbext.recording.tokens import BlockStep, steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -142,37 +142,38 @@ def _step_lines(
     insns: bool,
     cut: int = 0,
 ) -> Iterator[str]:
-    """Lines of what a chunk says; a block's instructions come when it is known how far it got."""
+    """Lines of what a chunk says; a block's instructions come when it is known how far it got.
+
+    Until then the events after it wait too: one of them may be its CUT.
+    """
     where = f"{recording.path.name}: vCPU {vcpu} chunk {seq}"
     waiting: int | None = None
-    for step in steps(raw, run, recording.blocks.count, where):
-        begun = _begun(step, where)
+    begun: int | None = None
+    held: list[str] = []
+
+    def settled(begun: int | None) -> Iterator[str]:
         if waiting is not None and insns:
             yield from _insn_lines(recording, vcpu, waiting, begun)
-        waiting = None
+        yield from held
+        held.clear()
+
+    for step in steps(raw, run, recording.blocks.count, where):
         if isinstance(step, BlockStep):
+            yield from settled(begun)
             if blocks:
                 address = recording.blocks.address[step.block]
                 yield f"EXEC vcpu={vcpu} block={step.block} address={address:#x}"
-            waiting = step.block
-        elif events:
-            try:
-                text = event_text(step.event, step.payload)
-            except ValueError as error:
-                raise TraceFormatError(f"{where}: event {step.event}: {error}") from error
-            yield f"EVENT vcpu={vcpu} {text}"
-    if waiting is not None and insns:
-        yield from _insn_lines(recording, vcpu, waiting, cut or None)
-
-
-def _begun(step: BlockStep | EventStep, where: str) -> int | None:
-    """How many instructions of the block before this step were begun; None: all."""
-    if isinstance(step, BlockStep) or step.event != Event.CUT:
-        return None
-    try:
-        return unpack_leb(step.payload, 0)[0]
-    except ValueError as error:
-        raise TraceFormatError(f"{where}: CUT event: {error}") from error
+            waiting, begun = step.block, None
+            continue
+        try:
+            text = event_text(step.event, step.payload)
+            if step.event == Event.CUT:
+                begun = unpack_leb(step.payload, 0)[0]
+        except ValueError as error:
+            raise TraceFormatError(f"{where}: event {step.event}: {error}") from error
+        if events:
+            held.append(f"EVENT vcpu={vcpu} {text}")
+    yield from settled(begun or cut or None)
 
 
 def _insn_lines(recording: Recording, vcpu: int, number: int, begun: int | None) -> Iterator[str]:

@@ -80,6 +80,24 @@ def test_blocks_events_and_instructions_in_their_places(path: Path) -> None:
     ]
 
 
+def test_other_events_before_a_cut_do_not_hide_it(tmp_path: Path) -> None:
+    idle, resume, cut = (4, pack_leb(12)), (5, pack_leb(13)), (1, pack_leb(1))
+    path = tmp_path / "run.rec"
+    path.write_bytes(file_bytes([[1, idle, resume, cut, 3, idle]]))
+
+    found = without_places(lines(path, events=True, insns=True))
+
+    assert found[4:-1] == [
+        "INSN vcpu=0 address=0x1000 code=00bf",
+        "EVENT vcpu=0 IDLE time_ns=12",
+        "EVENT vcpu=0 RESUME time_ns=13",
+        "EVENT vcpu=0 CUT begun=1",
+        "INSN vcpu=0 address=0x2000 code=dff80440",
+        "INSN vcpu=0 address=0x2004 code=a047",
+        "EVENT vcpu=0 IDLE time_ns=12",
+    ]
+
+
 def test_offsets_are_those_in_the_file(path: Path) -> None:
     data = path.read_bytes()
     for line in lines(path)[1:]:
