@@ -20,6 +20,9 @@ static bool reserve(GxReplay *r, GxStack *s)
     if (s->n == GX_STACK_MAX) { /* the outermost half is forgotten */
         const uint32_t half = s->n / 2;
 
+        if (r->observed) {
+            gx_slices_drop(r, s, half);
+        }
         memmove(s->frames + 1, s->frames + half, (s->n - half) * sizeof(*s->frames));
         s->n -= half - 1;
         r->stats.dropped_frames += half - 1;
@@ -37,6 +40,7 @@ static bool reserve(GxReplay *r, GxStack *s)
 void gx_stack_free(GxStack *s)
 {
     free(s->frames);
+    free(s->slices.opens);
     *s = (GxStack){.frames = NULL};
 }
 
@@ -50,10 +54,17 @@ static void push(GxReplay *r, GxStack *s, uint32_t parent, uint32_t id, GxFrame 
     frame.node = gx_tree_child(&r->tree, parent, frame.fn, kind);
     r->tree.nodes[frame.node].calls++;
     s->frames[s->n++] = frame;
+    if (r->observed) {
+        gx_slices_push(r, s, r->blocks.address[id], kind);
+    }
 }
 
 void gx_stack_begin(GxReplay *r, GxStack *s, uint32_t id, unsigned kind)
 {
+    if (r->observed) {
+        gx_slices_cut(r, s, 0, GX_SLICE_OPEN_END);
+        s->slices.above = 0;
+    }
     s->n = 0;
     push(r, s, 0, id, (GxFrame){.has_ret = false}, kind);
 }
@@ -107,6 +118,9 @@ void gx_stack_copy_above(GxReplay *r, GxStack *to, const GxStack *from, uint32_t
         frame.node =
             gx_tree_child(&r->tree, to->frames[to->n - 1].node, frame.fn, frame.tail ? GX_NODE_TAIL : GX_NODE_CALL);
         to->frames[to->n++] = frame;
+        if (r->observed) {
+            gx_slices_copy(r, to, from);
+        }
     }
 }
 
@@ -129,6 +143,9 @@ static void leave_frames(GxReplay *r, GxStack *s, uint32_t to, bool returned)
         calls += !s->frames[i].tail;
     }
     r->stats.unwinds += calls - (returned && calls ? 1 : 0);
+    if (r->observed) {
+        gx_slices_cut(r, s, to, 0);
+    }
     s->n = to;
 }
 
@@ -138,8 +155,14 @@ static void begin_above(GxReplay *r, GxStack *s, uint32_t id)
     const unsigned kind = r->tree.nodes[s->frames[0].node].kind;
     const uint32_t fn = r->blocks.fn_first[id];
 
+    if (r->observed) {
+        gx_slices_cut(r, s, 0, 0);
+    }
     s->n = 1;
     s->frames[0] = (GxFrame){.fn = fn, .node = gx_tree_child(&r->tree, 0, fn, kind)};
+    if (r->observed) {
+        gx_slices_push(r, s, r->blocks.address[id], kind);
+    }
 }
 
 static void tail_call(GxReplay *r, GxStack *s, uint32_t id)
@@ -155,8 +178,12 @@ static void tail_call(GxReplay *r, GxStack *s, uint32_t id)
     /* Tail calls that go round need no more stack each time. */
     for (uint32_t i = s->n; i > 0; i--) {
         if (s->frames[i - 1].fn == fn && fn) {
-            s->n = i;
             r->tree.nodes[s->frames[i - 1].node].calls++;
+            if (r->observed) {
+                gx_slices_cut(r, s, i, 0);
+                gx_slices_again(r, s, r->blocks.address[id]);
+            }
+            s->n = i;
             return;
         }
         if (!s->frames[i - 1].tail) {
@@ -213,6 +240,9 @@ void gx_calls_unmatched(GxReplay *r, GxStack *s, uint32_t from, uint32_t id)
             r->stats.above_start++;
         }
         begin_above(r, s, id);
+        if (r->observed) {
+            gx_slices_above(s);
+        }
     }
 }
 

@@ -12,6 +12,10 @@ void gx_engine_reset(GxReplay *r, GxVcpu *v)
     GxEngine *e = &v->engine;
 
     gx_engine_charge_context(r, v);
+    if (r->observed) {
+        gx_slices_at(r, v, v->n_insns);
+        gx_slices_forget(r, v);
+    }
     e->n_levels = 0;
     for (uint32_t i = 0; i < e->n_tasks; i++) {
         e->tasks[i].suspended = false;
@@ -59,6 +63,9 @@ static bool was_call(GxReplay *r, GxVcpu *v, uint64_t address)
     s = gx_engine_stack(e);
     node = gx_tree_child(&r->tree, s->frames[s->n - 1].node, r->blocks.fn_first[top->entry], GX_NODE_CALL);
     r->tree.nodes[node].calls++;
+    if (r->observed) {
+        gx_slices_was_call(r, &e->levels[e->n_levels].stack, node);
+    }
     return true;
 }
 
@@ -121,6 +128,9 @@ static void begin(GxReplay *r, GxVcpu *v, uint32_t id)
         }
     }
     gx_stack_begin(r, &e->tasks[0].stack, id, GX_NODE_TASK);
+    if (r->observed) {
+        gx_slices_run(r, e, true, 0);
+    }
 }
 
 static bool decide(GxReplay *r, GxVcpu *v, uint32_t id)
@@ -196,6 +206,9 @@ bool gx_engine_step(GxReplay *r, GxVcpu *v, uint32_t id)
     bool of_the_program;
 
     gx_engine_charge(r, &v->engine, v->n_insns);
+    if (r->observed) {
+        gx_slices_at(r, v, v->n_insns);
+    }
     of_the_program = decide(r, v, id);
     v->engine.stack = gx_engine_stack(&v->engine);
     return of_the_program;

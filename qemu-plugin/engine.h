@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "slices.h"
+
 typedef struct GxStats {
     uint64_t traps; /* entries */
     uint64_t trap_returns;
@@ -56,6 +58,7 @@ typedef struct GxStack {
     GxFrame *frames;
     uint32_t n;
     uint32_t capacity;
+    GxOpens slices; /* one for each frame, when the engine is observed */
 } GxStack;
 
 #define GX_STACK_MAX (1u << 18)

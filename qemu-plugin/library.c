@@ -64,6 +64,7 @@ void gx_replay_free(GxReplay *r)
     free(r->task_starts.slots);
     free(r->interrupts.slots);
     free(r->exceptions.slots);
+    gx_slices_free(r->observed);
     free(r);
 }
 

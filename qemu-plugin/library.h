@@ -106,6 +106,13 @@ GX_PUBLIC int gx_replay_costs(const GxReplay *r, GxFunctionCost *out, uint32_t n
 GX_PUBLIC void gx_replay_tree_info(const GxReplay *r, uint32_t *deepest, uint64_t *cut_calls);
 GX_PUBLIC uint64_t gx_replay_handlers(const GxReplay *r, GxHandlerRow *out, uint64_t max);
 GX_PUBLIC uint64_t gx_replay_tasks(const GxReplay *r, GxTaskRow *out, uint64_t max);
+/* Slices (slices.h); before the first chunk. 0, or -1: no memory. */
+GX_PUBLIC int gx_replay_observe(GxReplay *r, const GxSliceWindow *window);
+/* Take out at most `max` slices that are over (with `longest`: after gx_replay_end_slices() only). Their number. */
+GX_PUBLIC uint64_t gx_replay_take_slices(GxReplay *r, GxSlice *out, uint64_t max);
+/* What is open now ends; the replay does not go on. */
+GX_PUBLIC void gx_replay_end_slices(GxReplay *r);
+GX_PUBLIC void gx_replay_slice_totals(const GxReplay *r, GxSliceTotals *out);
 GX_PUBLIC const char *gx_replay_error(const GxReplay *r);
 GX_PUBLIC uint64_t gx_replay_error_offset(const GxReplay *r);
 

@@ -159,6 +159,7 @@ typedef struct GxReplay {
     GxHandler *handlers;
     uint32_t n_handlers, handlers_capacity;
     GxVcpu *vcpus[GX_VCPUS_MAX];
+    GxSlices *observed; /* NULL: nobody wants to know of each change of the stacks */
     const char *error;
     uint64_t error_offset;
 } GxReplay;
@@ -242,6 +243,9 @@ static inline bool gx_engine_quick(GxReplay *r, GxEngine *e, uint32_t id, uint32
     GxStack *s = e->stack;
     const GxFrame *top = &s->frames[s->n - 1];
 
+    if (r->observed) {
+        return false;
+    }
     if (flags & GX_EDGE_CALL) {
         const uint32_t node = r->tree.nodes[top->node].last_child;
 

@@ -56,7 +56,9 @@ void gx_task_suspend(GxReplay *r, GxVcpu *v, GxContext place)
     GxTask *t = &e->tasks[e->task];
 
     gx_engine_charge_context(r, v);
-
+    if (r->observed) {
+        gx_slices_run(r, e, false, 0);
+    }
     t->place = place;
     t->suspended = true;
     t->suspended_at = ++e->order;
@@ -76,6 +78,9 @@ void gx_task_switch(GxReplay *r, GxEngine *e, uint32_t task)
     t->switches_in++;
     t->run_start = t->self;
     r->stats.task_switches++;
+    if (r->observed) {
+        gx_slices_run(r, e, true, 0);
+    }
 }
 
 /* A task begins at block id; the one that ran is suspended already. */
@@ -106,6 +111,9 @@ void gx_task_begin(GxReplay *r, GxEngine *e, uint32_t id)
     e->tasks[e->task].run_start = e->tasks[e->task].self;
     gx_stack_begin(r, &e->tasks[e->task].stack, id, GX_NODE_TASK);
     r->stats.context_starts++;
+    if (r->observed) {
+        gx_slices_run(r, e, true, 0);
+    }
 }
 
 /* As gx_fits(), of a context whose stack is `s`: a return that was interrupted goes to where the stack says. Rule T4. */
@@ -218,6 +226,9 @@ static bool switch_stacks(GxReplay *r, GxVcpu *v, uint32_t id)
     }
     gx_task_suspend(r, v, interrupted);
     gx_task_switch(r, e, found);
+    if (r->observed) {
+        gx_slices_cut(r, &e->tasks[found].stack, (uint32_t)at, 0);
+    }
     e->tasks[found].stack.n = (uint32_t)at;
     e->tasks[found].doubtful = fitting > 1;
     r->stats.ambiguous += fitting > 1;
@@ -255,6 +266,9 @@ static bool switch_by_return(GxReplay *r, GxVcpu *v, uint32_t id)
         return true;
     } else {
         return false;
+    }
+    if (r->observed) {
+        gx_slices_cut(r, &e->tasks[found].stack, (uint32_t)at, 0);
     }
     e->tasks[found].stack.n = (uint32_t)at;
     return true;

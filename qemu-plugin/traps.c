@@ -144,6 +144,9 @@ static GxContext close_level(GxReplay *r, GxVcpu *v)
     const GxLevel *level;
 
     gx_engine_charge_context(r, v);
+    if (r->observed) {
+        gx_slices_levels(r, &v->engine, v->engine.n_levels - 1, 0);
+    }
     level = &v->engine.levels[--v->engine.n_levels];
     gx_histogram_add(&r->handlers[level->handler].insns, level->self);
     return level->interrupted;
@@ -161,6 +164,9 @@ GxContext gx_trap_close_all(GxReplay *r, GxVcpu *v)
     if (e->n_levels) { /* the task itself was interrupted by the oldest */
         r->stats.abandoned += e->n_levels;
         c = e->levels[0].interrupted;
+        if (r->observed) {
+            gx_slices_levels(r, e, 0, GX_SLICE_OPEN_END);
+        }
         e->n_levels = 0;
     }
     return c;
@@ -227,6 +233,9 @@ void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id)
         if (gx_context_fits(r, gx_stack_below(e, i), &older, address) >= GX_FIT_AGAIN) {
             r->stats.abandoned += e->n_levels - i + 1;
             gx_engine_charge_context(r, v);
+            if (r->observed) {
+                gx_slices_levels(r, e, i - 1, GX_SLICE_OPEN_END);
+            }
             e->n_levels = i - 1;
             resume(r, v, &older, id);
             return;
@@ -243,6 +252,9 @@ void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id)
     if (e->n_levels) { /* the task itself was interrupted by the oldest */
         r->stats.abandoned += e->n_levels;
         c = e->levels[0].interrupted;
+        if (r->observed) {
+            gx_slices_levels(r, e, 0, GX_SLICE_OPEN_END);
+        }
         e->n_levels = 0;
     }
     gx_task_suspend(r, v, c);

@@ -12,7 +12,7 @@ from gdbext.analyses.repairs import repairs_of
 if TYPE_CHECKING:
     from gdbext.analyses.program import Program
 
-__all__ = ["Task", "TasksReport", "report_tasks"]
+__all__ = ["Task", "TasksReport", "report_tasks", "task_names"]
 
 
 @dataclass(frozen=True)
@@ -61,19 +61,34 @@ class TasksReport:
         }
 
 
+def task_names(program: Program) -> dict[tuple[int, int], str]:
+    """Names of the tasks that ran, by vCPU and the engine's number of the task there."""
+    names: dict[tuple[int, int], str] = {}
+    named: dict[str, int] = {}
+    of_vcpu: dict[int, int] = {}
+    for row in program.calls.tasks:
+        number = of_vcpu[row.vcpu] = of_vcpu.get(row.vcpu, -1) + 1
+        if row.self_insns:
+            function = numbered(program, row.entry_function).name
+            n = named[function] = named.get(function, 0) + 1
+            names[row.vcpu, number] = function if n == 1 else f"{function}#{n}"
+    return names
+
+
 def report_tasks(program: Program) -> TasksReport:
     """Answer `tasks`."""
-    tasks = []
-    named: dict[str, int] = {}
-    for row in program.calls.tasks:
-        if not row.self_insns:
-            continue
-        function = numbered(program, row.entry_function)
-        n = named[function.name] = named.get(function.name, 0) + 1
-        name = function.name if n == 1 else f"{function.name}#{n}"
-        tasks.append(
-            Task(name, *function, row.vcpu, row.switches_in, row.self_insns, row.longest_run)
+    ran = [row for row in program.calls.tasks if row.self_insns]
+    tasks = [
+        Task(
+            name,
+            *numbered(program, row.entry_function),
+            row.vcpu,
+            row.switches_in,
+            row.self_insns,
+            row.longest_run,
         )
+        for name, row in zip(task_names(program).values(), ran, strict=True)
+    ]
     return TasksReport(
         instructions=program.tables.instructions,
         handler_insns=sum(row.self_insns for row in program.calls.handlers),

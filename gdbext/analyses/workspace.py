@@ -16,17 +16,20 @@ from gdbext.analyses.program import Program, changed_blocks, found_calls
 from gdbext.analyses.summary import Summary, summarize
 from gdbext.analyses.tail import TailInsn, last_insns
 from gdbext.analyses.tasks import TasksReport, report_tasks
+from gdbext.analyses.timeline import Timeline
 from gdbext.analyses.tree import CallTree, Pruning, report_tree
 from gdbext.errors import SymbolError, UsageError
 from gdbext.recording.reader import Recording
 from gdbext.replay.calls import NodeKind
 from gdbext.replay.functions import FunctionNumbers
 from gdbext.replay.replay import Replay
+from gdbext.replay.slices import SliceReplay
 from gdbext.symbols import Symbols
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gdbext.replay.slices import SliceWindow
     from gdbext.symbols import Function
     from gdbext.symbols.model import Vector
 
@@ -194,6 +197,10 @@ class Workspace:
     def tasks(self) -> TasksReport:
         """The tasks that ran."""
         return report_tasks(self.program)
+
+    def timeline(self, window: SliceWindow) -> Timeline:
+        """Calls, handlers and tasks one by one, to be read once."""
+        return Timeline(self.program, SliceReplay(self._replay), window, self._progress)
 
     def tail(self, n: int) -> list[TailInsn]:
         """The last `n` instructions of each vCPU, newest first."""

@@ -20,6 +20,7 @@ __all__ = [
     "QEMU_ARGS",
     "RECORDING",
     "count",
+    "instruction",
     "percentage",
     "seconds",
 ]
@@ -35,6 +36,11 @@ def count(text: str) -> int:
             f"'{text}' is no count; write such as 500, 20k, 1.5M or 1G"
         )
     return number
+
+
+def instruction(text: str) -> int:
+    """An instruction's number, from 0 on; suffixes as in `count`."""
+    return 0 if text == "0" else count(text)
 
 
 def percentage(text: str) -> float:

@@ -135,6 +135,26 @@ class CTask(ctypes.Structure):
     )
 
 
+class CSliceWindow(ctypes.Structure):
+    """GxSliceWindow."""
+
+    _fields_ = (
+        ("from_", c_uint64),
+        ("to", c_uint64),
+        ("min_insns", c_uint64),
+        ("max_depth", c_uint32),
+        ("longest", c_uint32),
+        ("pieces", c_uint32),
+        ("runs", c_uint32),
+    )
+
+
+class CSliceTotals(ctypes.Structure):
+    """GxSliceTotals."""
+
+    _fields_ = tuple((name, c_uint64) for name in ("seen", "shorter", "deeper", "dropped"))
+
+
 @cache
 def replay_library() -> ctypes.CDLL:
     """The library with the replay's functions declared.
@@ -171,6 +191,10 @@ def replay_library() -> ctypes.CDLL:
         "gx_replay_tree_info": (None, (pointer, pointer, pointer)),
         "gx_replay_handlers": (u64, (pointer, pointer, u64)),
         "gx_replay_tasks": (u64, (pointer, pointer, u64)),
+        "gx_replay_observe": (c_int, (pointer, pointer)),
+        "gx_replay_take_slices": (u64, (pointer, pointer, u64)),
+        "gx_replay_end_slices": (None, (pointer,)),
+        "gx_replay_slice_totals": (None, (pointer, pointer)),
         "gx_replay_error": (c_char_p, (pointer,)),
         "gx_replay_error_offset": (u64, (pointer,)),
         "gx_decoder_tail": (

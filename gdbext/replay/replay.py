@@ -58,6 +58,7 @@ class Replay:
         vectors: Mapping[int, int] | None = None,
         resets: Iterable[int] = (),
         functions: FunctionNumbers | None = None,
+        classes: Classifier | None = None,
     ) -> None:
         """Nothing is replayed yet.
 
@@ -68,6 +69,8 @@ class Replay:
                 NodeKind.INTERRUPT or EXCEPTION, or 0 where that is not known.
             resets: addresses where the machine begins after a reset.
             functions: None: calls are not followed into functions, the tree has one node.
+            classes: what another replay of the recording has found; `mode_at` and `m_profile`
+                are not asked then.
         """
         self.recording = recording
         target = str(recording.meta.get("target", ""))
@@ -75,7 +78,7 @@ class Replay:
         self._vectors = dict(vectors or {})
         self._functions = functions
         self._resets = set(resets)
-        self.classes = Classifier(target, mode_at, m_profile)
+        self.classes = classes or Classifier(target, mode_at, m_profile)
         self._lib = replay_library()
         self._handle: int | None = None
         self._chunks_done = 0
@@ -138,24 +141,35 @@ class Replay:
 
     def _feed(self, handle: int, data: ChunkData) -> None:
         """One chunk, or more of one."""
-        if data.vcpu not in self._vcpus:
-            if self._lib.gx_replay_add_vcpu(handle, data.vcpu):
-                raise TraceFormatError(f"{self.recording.path}: vCPU {data.vcpu} is out of range")
-            self._vcpus.add(data.vcpu)
-        while True:
-            result = self._lib.gx_replay_feed(
-                handle, data.vcpu, data.seq, data.raw, len(data.raw), data.run, SLICE_BLOCKS
+        self._add_vcpu(handle, data.vcpu)
+        while self._feed_some(handle, data, SLICE_BLOCKS):
+            pass
+
+    def _feed_some(self, handle: int, data: ChunkData, n_blocks: int) -> bool:
+        """At most so many blocks of one chunk; whether there are more.
+
+        Raises:
+            TraceFormatError: the chunk is damaged.
+        """
+        result = self._lib.gx_replay_feed(
+            handle, data.vcpu, data.seq, data.raw, len(data.raw), data.run, n_blocks
+        )
+        if result < 0:
+            reason = (self._lib.gx_replay_error(handle) or b"damaged").decode()
+            offset = int(self._lib.gx_replay_error_offset(handle))
+            raise TraceFormatError(
+                f"{self.recording.path}: vCPU {data.vcpu} chunk {data.seq}: "
+                f"offset {offset:#x} of the tokens: {reason}"
             )
-            if result == 0:
-                break
-            if result < 0:
-                reason = (self._lib.gx_replay_error(handle) or b"damaged").decode()
-                offset = int(self._lib.gx_replay_error_offset(handle))
-                raise TraceFormatError(
-                    f"{self.recording.path}: vCPU {data.vcpu} chunk {data.seq}: "
-                    f"offset {offset:#x} of the tokens: {reason}"
-                )
-        self._lib.gx_replay_provisional(handle, data.vcpu, data.cut)
+        if result == 0:
+            self._lib.gx_replay_provisional(handle, data.vcpu, data.cut)
+        return bool(result)
+
+    def _add_vcpu(self, handle: int, vcpu: int) -> None:
+        if vcpu not in self._vcpus:
+            if self._lib.gx_replay_add_vcpu(handle, vcpu):
+                raise TraceFormatError(f"{self.recording.path}: vCPU {vcpu} is out of range")
+            self._vcpus.add(vcpu)
 
     def _open(self) -> int:
         if self._handle is None:
