@@ -105,6 +105,7 @@ typedef struct GxHistogram {
 
 typedef struct GxHandler {
     uint64_t address;
+    uint64_t kinds; /* bits by GX_NODE_INTERRUPT and the others */
     uint64_t count;
     uint64_t tail_chained;
     uint64_t max_nesting;

@@ -409,7 +409,8 @@ uint64_t gx_replay_handlers(const GxReplay *r, GxHandlerRow *out, uint64_t max)
                                 .max_insns = h->insns.max,
                                 .min_period = h->period.min,
                                 .median_period = gx_histogram_median(&h->period),
-                                .max_period = h->period.max};
+                                .max_period = h->period.max,
+                                .kinds = h->kinds};
     }
     provisional(r, 1);
     return r->n_handlers;

@@ -36,6 +36,7 @@ typedef struct GxHandlerRow {
     uint64_t self;
     uint64_t min_insns, median_insns, max_insns;
     uint64_t min_period, median_period, max_period;
+    uint64_t kinds; /* bits by GX_NODE_INTERRUPT and the others */
 } GxHandlerRow;
 
 typedef struct GxTaskRow {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* A kind beside those of nodes: a task between two switches. Twin: SliceKind in gdbext/replay/slices.py. */
-#define GX_SLICE_RUN 6
+#define GX_SLICE_RUN 7
 
 /* Twin: SliceFlag in gdbext/replay/slices.py. */
 enum {

@@ -135,7 +135,7 @@ typedef struct GxAddressSet {
 } GxAddressSet;
 
 /* What is special about the traps of a target. Twin: gdbext/replay/replay.py. */
-enum { GX_PROFILE_OTHER = 0, GX_PROFILE_M = 1, GX_PROFILE_AARCH64 = 2 };
+enum { GX_PROFILE_OTHER = 0, GX_PROFILE_M = 1, GX_PROFILE_AARCH64 = 2, GX_PROFILE_A32 = 3, GX_PROFILE_X86 = 4 };
 
 typedef struct GxReplay {
     GxBlocks blocks;
@@ -148,12 +148,12 @@ typedef struct GxReplay {
     uint32_t n_traps, traps_capacity;
     GxAddressSet vectors; /* handler entries: from the vector table, and learned */
     GxAddressSet resets;
-    GxAddressSet call_ends;  /* addresses that a call returns to */
+    GxAddressSet call_ends;   /* addresses that a call returns to */
     GxAddressSet task_starts; /* where a trap return began a task */
-    GxAddressSet interrupts; /* handlers known to be asynchronous, */
-    GxAddressSet exceptions; /* and synchronous */
-    bool has_events;         /* QEMU reported traps (discontinuity callback) */
-    int profile;             /* GX_PROFILE_* */
+    GxAddressSet interrupts;  /* handlers known to be asynchronous, */
+    GxAddressSet exceptions;  /* and synchronous */
+    bool has_events;          /* QEMU reported traps (discontinuity callback) */
+    int profile;              /* GX_PROFILE_* */
     GxStats stats;
     GxTree tree;
     GxHandler *handlers;

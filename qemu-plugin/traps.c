@@ -57,22 +57,51 @@ void gx_trap_learn(GxReplay *r, uint64_t address)
     }
 }
 
-static unsigned trap_kind(const GxReplay *r, const GxVcpu *v, GxContext interrupted, uint64_t address)
+/* By the offset in the vector table; 0: it does not tell. Arm ARM D1.10.2 (AArch64), B1.8.1 (AArch32). */
+static unsigned kind_by_offset(int profile, uint64_t address)
 {
+    if (profile == GX_PROFILE_AARCH64 && !(address & 0x7f)) {
+        return address & 0x180 ? GX_NODE_INTERRUPT : GX_NODE_EXCEPTION;
+    }
+    if (profile == GX_PROFILE_A32 && !(address & 3) && (address & 0x1f)) {
+        return (address & 0x1f) >= 0x18 ? GX_NODE_INTERRUPT : GX_NODE_EXCEPTION;
+    }
+    return 0;
+}
+
+/* Rule T8. */
+static unsigned trap_kind(const GxReplay *r, const GxVcpu *v, GxContext interrupted, uint64_t address,
+                          bool tail_chained)
+{
+    const GxBlocks *b = &r->blocks;
+    const uint32_t from = interrupted.from;
+    const unsigned by_offset = kind_by_offset(r->profile, address);
+
     if (gx_set_has(&r->interrupts, address)) {
         return GX_NODE_INTERRUPT;
     }
     if (gx_set_has(&r->exceptions, address)) {
         return GX_NODE_EXCEPTION;
     }
-    if (r->profile == GX_PROFILE_AARCH64) { /* Arm ARM D1.10.2: by the offset in the vector table */
-        return address & 0x180 ? GX_NODE_INTERRUPT : GX_NODE_EXCEPTION;
+    if (by_offset) {
+        return by_offset;
     }
-    if (v->trap_event) {
-        return v->trap_event == 1 ? GX_NODE_INTERRUPT : GX_NODE_EXCEPTION;
+    if (v->trap_event == 2) {
+        return GX_NODE_EXCEPTION;
     }
-    return interrupted.begun || r->blocks.end_kind[interrupted.from] == GX_END_TRAP_CALL ? GX_NODE_EXCEPTION
-                                                                                         : GX_NODE_INTERRUPT;
+    if (v->trap_event && r->profile != GX_PROFILE_X86) { /* there QEMU (11.1) calls exceptions interrupts too */
+        return GX_NODE_INTERRUPT;
+    }
+    if (tail_chained) { /* the interrupted instruction did not begin again */
+        return GX_NODE_INTERRUPT;
+    }
+    if (from && !interrupted.begun && b->end_kind[from] == GX_END_TRAP_CALL) {
+        return GX_NODE_EXCEPTION;
+    }
+    if (!from || interrupted.begun || gx_is_indirect(b, from) || (b->flags[from] & GX_FLAG_MEMORY)) {
+        return GX_NODE_TRAP; /* a fault, or an interrupt that came just there */
+    }
+    return GX_NODE_INTERRUPT;
 }
 
 void gx_trap_enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, bool tail_chained, bool maybe_call)
@@ -81,6 +110,7 @@ void gx_trap_enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, b
     const uint64_t address = r->blocks.address[id];
     const uint32_t source = v->trap_event ? GX_TRAP_SOURCE_EVENT : GX_TRAP_SOURCE_INFERRED;
     const uint32_t trap = trap_index(r, interrupted.from, interrupted.begun, id, source);
+    const unsigned kind = trap_kind(r, v, interrupted, address, tail_chained);
     GxHandler *h = gx_handler(r, address);
     GxLevel *level;
 
@@ -105,13 +135,14 @@ void gx_trap_enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, b
     level->handler = (uint32_t)(h - r->handlers);
     level->maybe_call = maybe_call;
     level->self = 0;
-    gx_stack_begin(r, &level->stack, id, trap_kind(r, v, interrupted, address));
+    gx_stack_begin(r, &level->stack, id, kind);
     r->traps[trap].count++;
     r->traps[trap].tail_chained += tail_chained;
     r->stats.traps++;
     r->stats.tail_chains += tail_chained;
     r->stats.max_nesting = e->n_levels > r->stats.max_nesting ? e->n_levels : r->stats.max_nesting;
     h->count++;
+    h->kinds |= 1u << kind;
     h->tail_chained += tail_chained;
     h->max_nesting = e->n_levels > h->max_nesting ? e->n_levels : h->max_nesting;
     if (h->last_entry) {

@@ -16,7 +16,8 @@ enum {
     GX_NODE_TAIL = 2,
     GX_NODE_TASK = 3, /* where a task, or what ran first, begins */
     GX_NODE_INTERRUPT = 4,
-    GX_NODE_EXCEPTION = 5
+    GX_NODE_EXCEPTION = 5,
+    GX_NODE_TRAP = 6 /* one of the two; which is not known */
 };
 
 #define GX_NODES_MAX      (4u << 20)

@@ -143,6 +143,6 @@ def _roots(program: Program) -> dict[int, str]:
     """What begins at a function; handlers before tasks where both do."""
     roots: dict[int, str] = {}
     for row in program.calls.nodes[1:]:
-        if row.parent == 0 and roots.get(row.function) not in ("interrupt", "exception"):
+        if row.parent == 0 and roots.get(row.function) not in ("interrupt", "exception", "trap"):
             roots[row.function] = row.kind.name.lower()
     return roots

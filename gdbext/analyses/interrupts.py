@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gdbext.analyses.refs import FunctionRef, function_ref
 from gdbext.analyses.repairs import repairs_of
-from gdbext.replay.calls import NodeKind
+from gdbext.replay.calls import HANDLER_KINDS, NodeKind
 from gdbext.replay.tables import TrapSource
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Handler:
     Attributes:
         name: the function at `address`, with the offset into it (`vectors+0x280`).
         vectors: names of the vector table's entries that lead to it; none where there is no table.
-        kinds: `interrupt`, `exception`, or both.
+        kinds: those of `interrupt`, `exception` and `unknown` (one of them) that it was entered by.
         count: times it was entered; `complete` of them also returned.
         tail_chained: of `count`, those that began directly after another handler.
         self_insns: in all, with what it called, without handlers that interrupted it.
@@ -120,14 +120,11 @@ def _handler(program: Program, row: HandlerRow, vectors: tuple[str, ...]) -> Han
     symbols = program.symbols
     name = function_ref(symbols, symbols.function_at(row.address), row.address)
     offset = row.address - name.address
-    number = program.numbers.number_at(row.address)
-    kinds = {
-        node.kind.name.lower()
-        for node in program.calls.nodes
-        if node.parent == 0
-        and node.function == number
-        and node.kind in (NodeKind.INTERRUPT, NodeKind.EXCEPTION)
-    }
+    kinds = tuple(
+        "unknown" if kind is NodeKind.TRAP else kind.name.lower()
+        for kind in sorted(HANDLER_KINDS)
+        if row.kinds >> kind & 1
+    )
     ran = row.complete > 0
     again = row.runs > 1
     # Medians of large numbers are rounded down to 12 bits.
@@ -136,7 +133,7 @@ def _handler(program: Program, row: HandlerRow, vectors: tuple[str, ...]) -> Han
         address=row.address,
         file=name.file,
         vectors=vectors,
-        kinds=tuple(sorted(kinds, reverse=True)),
+        kinds=kinds,
         count=row.runs,
         complete=row.complete,
         tail_chained=row.tail_chained,

@@ -31,7 +31,7 @@ class Slice(NamedTuple):
     """
 
     kind: str
-    """`call`, `tail`, `task`, `interrupt`, `exception`, or `run`: a task between two switches."""
+    """`call`, `tail`, `task`, `interrupt`, `exception`, `trap`, or `run`: between two switches."""
     function: FunctionRef
     vcpu: int
     task: str | None

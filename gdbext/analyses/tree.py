@@ -228,7 +228,7 @@ def _in_order(nodes: list[CallNode]) -> list[CallNode]:
     return sorted(
         nodes,
         key=lambda node: (
-            node.kind in ("interrupt", "exception"),
+            node.kind in ("interrupt", "exception", "trap"),
             -node.inclusive_insns,
             node.address or 0,
         ),

@@ -32,7 +32,12 @@ _PEN_MAX: Final = 4.0
 # From no cost to all of it: white over yellow to red, as a heat map.
 _HEAT: Final = ((0.0, (255, 255, 255)), (0.05, (255, 243, 196)), (0.2, (255, 201, 102)))
 _HEAT_ALL: Final = (1.0, (226, 74, 51))
-_BORDERS: Final = {"interrupt": "#1f4e9e", "exception": "#7b2d8b", "task": "#2d6a3f"}
+_BORDERS: Final = {
+    "interrupt": "#1f4e9e",
+    "exception": "#7b2d8b",
+    "trap": "#4d2d94",
+    "task": "#2d6a3f",
+}
 
 
 def graph_dot(graph: CallGraph) -> str:
@@ -138,7 +143,7 @@ def _put_node(
     out: Any, name: str, node: GraphNode | CallNode, root: str | None, whole: int, *, calls: int
 ) -> None:
     lines = [_shortened(node.name)]
-    if root in ("interrupt", "exception"):
+    if root in ("interrupt", "exception", "trap"):
         lines.insert(0, f"«{root}»")
     elif root == "task":
         lines.insert(0, "«begins here»")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["CallTables", "Cost", "HandlerRow", "NodeKind", "TaskRow", "TreeRow"]
+__all__ = ["HANDLER_KINDS", "CallTables", "Cost", "HandlerRow", "NodeKind", "TaskRow", "TreeRow"]
 
 
 class NodeKind(IntEnum):
@@ -27,6 +27,12 @@ class NodeKind(IntEnum):
     """Where a task begins, or what ran first."""
     INTERRUPT = 4
     EXCEPTION = 5
+    TRAP = 6
+    """An interrupt or an exception; which of them is not known."""
+
+
+HANDLER_KINDS = frozenset({NodeKind.INTERRUPT, NodeKind.EXCEPTION, NodeKind.TRAP})
+"""Kinds of the nodes that handlers begin with."""
 
 
 class TreeRow(NamedTuple):
@@ -69,6 +75,8 @@ class HandlerRow(NamedTuple):
     min_period: int
     median_period: int
     max_period: int
+    kinds: int
+    """Bits by NodeKind."""
 
 
 class TaskRow(NamedTuple):

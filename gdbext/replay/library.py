@@ -119,6 +119,7 @@ class CHandler(ctypes.Structure):
             "min_period",
             "median_period",
             "max_period",
+            "kinds",
         )
     )
 

@@ -38,7 +38,7 @@ __all__ = ["Replay"]
 SLICE_BLOCKS = 20_000_000
 EDGE_RESTART = 4
 # GX_PROFILE_* in qemu-plugin/replay.h.
-PROFILE_OTHER, PROFILE_M, PROFILE_AARCH64 = 0, 1, 2
+PROFILE_OTHER, PROFILE_M, PROFILE_AARCH64, PROFILE_A32, PROFILE_X86 = range(5)
 
 
 class Replay:
@@ -184,9 +184,14 @@ class Replay:
         return self._handle
 
     def _profile(self) -> int:
-        if self.recording.meta.get("target") == "aarch64":
+        target = self.recording.meta.get("target")
+        if target == "aarch64":
             return PROFILE_AARCH64
-        return PROFILE_M if self.classes.is_m_profile else PROFILE_OTHER
+        if self.classes.is_m_profile:
+            return PROFILE_M
+        if target in ("i386", "x86_64"):
+            return PROFILE_X86
+        return PROFILE_A32 if target == "arm" else PROFILE_OTHER
 
     def _free(self) -> None:
         handle: int | None = getattr(self, "_handle", None)

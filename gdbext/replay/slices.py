@@ -35,7 +35,8 @@ class SliceKind(IntEnum):
     TASK = 3
     INTERRUPT = 4
     EXCEPTION = 5
-    RUN = 6
+    TRAP = 6
+    RUN = 7
     """A task between two switches: no activation, its instructions are those of others."""
 
 

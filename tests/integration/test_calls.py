@@ -163,8 +163,8 @@ def test_what_holds_for_every_recording(
     # No handler inside what it interrupted: handlers and tasks are at the top, and only there.
     in_handlers = 0
     for node, above in nodes:
-        assert (node["kind"] in ("task", "interrupt", "exception")) == (above is None)
-        if node["kind"] in ("interrupt", "exception"):
+        assert (node["kind"] in ("task", "interrupt", "exception", "trap")) == (above is None)
+        if node["kind"] in ("interrupt", "exception", "trap"):
             in_handlers += node["inclusive_insns"]
     assert in_handlers == sum(handler["self_insns"] for handler in handlers)
     for handler in handlers:

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gdbext.analyses.workspace import Workspace
-from gdbext.replay.calls import HandlerRow, NodeKind, TaskRow
+from gdbext.replay.calls import HANDLER_KINDS, HandlerRow, NodeKind, TaskRow
 from gdbext.replay.tables import Stats
 from tests.support.firmware import counters
 
 __all__ = ["Books", "Found", "read_books"]
 
-_HANDLERS = (NodeKind.INTERRUPT, NodeKind.EXCEPTION)
+_HANDLERS = HANDLER_KINDS
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,8 @@ class Found:
         self.program = workspace.program
         self.tables = self.program.calls
         self.nodes = self.tables.nodes
+        self.events = "discontinuity" in workspace.meta.get("features", ())
+        """Whether QEMU reported traps."""
 
     @property
     def stats(self) -> Stats:

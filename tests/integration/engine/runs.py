@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from gdbext.replay.calls import NodeKind
+from gdbext.replay.calls import HANDLER_KINDS
 from gdbext.target.boards import load_board
 from gdbext.target.qemu_binary import QemuBinary
 from tests.support.books import Books, Found, read_books
@@ -54,8 +54,4 @@ def assert_sums(found: Found) -> None:
     assert of_handlers + of_tasks == total
     roots = [node for node in found.nodes[1:] if node.parent == 0]
     assert sum(node.inclusive_insns for node in roots) == total
-    assert of_handlers == sum(
-        node.inclusive_insns
-        for node in roots
-        if node.kind in (NodeKind.INTERRUPT, NodeKind.EXCEPTION)
-    )
+    assert of_handlers == sum(node.inclusive_insns for node in roots if node.kind in HANDLER_KINDS)

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from gdbext.replay.calls import HANDLER_KINDS, NodeKind
 from gdbext.target.boards import load_board
 from tests.integration.engine.runs import (
     BOARDS,
@@ -30,6 +32,7 @@ def test_nested_handlers_are_counted_and_leave_the_calls_alone(
     assert_books_of_calls(books, found)
     assert_sums(found)
     assert_handlers(board_name, books.counters, found)
+    assert_kinds(board_name, books.counters, found)
     assert books.counters["max_nesting"] > 1
     assert found.stats.max_nesting == books.counters["max_nesting"]
     assert_all_returned(found)
@@ -45,6 +48,7 @@ def test_blocks_left_in_the_middle(board_name: str, find_qemu: FindQemu, tmp_pat
     found = Found(done.directory, elf)
     assert_sums(found)
     assert_handlers(board_name, counters(done.text()), found)
+    assert_kinds(board_name, counters(done.text()), found)
     rounds = counters(done.text())["iterations"]
     calls = found.calls()
     assert calls["midblock_interrupt"] == calls["midblock_device_read"] == rounds
@@ -76,6 +80,31 @@ def assert_handlers(board_name: str, counted: dict[str, int], found: Found) -> N
         assert sorted(row.runs for row in found.tables.handlers) == sorted(filter(None, each))
         expected = dict(enumerate(each))  # type: ignore[arg-type]
     assert found.stats.traps == sum(expected.values())
+
+
+def assert_kinds(board_name: str, counted: dict[str, int], found: Found) -> None:
+    """Interrupts and exceptions: all are known from a vector table's offsets or from QEMU; else
+    some are, and none is wrong."""
+    asynchronous = counted["interrupts"] + counted["pendsv"] + counted.get("high", 0)
+    synchronous = counted["svcs"] + counted["faults"]
+    entered: Counter[NodeKind] = Counter()
+    for node in found.nodes[1:]:
+        if node.parent == 0 and node.kind in HANDLER_KINDS:
+            entered[node.kind] += node.calls
+    assert entered.total() == asynchronous + synchronous
+    by_qemu = found.events and board_name != "q35-x86_64"  # where all are interrupts for QEMU
+    if board_name in ("mps2-an385", "virt-aarch64") or by_qemu:
+        assert entered[NodeKind.TRAP] == 0
+        assert entered[NodeKind.INTERRUPT] == asynchronous
+    else:
+        assert counted["svcs"] <= entered[NodeKind.EXCEPTION] <= synchronous
+        assert entered[NodeKind.INTERRUPT] <= asynchronous
+        assert entered[NodeKind.INTERRUPT] > asynchronous / 10 or board_name == "q35-x86_64"
+    kinds = {kind for kind, n in entered.items() if n}
+    flags = {
+        kind for row in found.tables.handlers for kind in HANDLER_KINDS if row.kinds >> kind & 1
+    }
+    assert flags == kinds
 
 
 def assert_all_returned(found: Found) -> None:

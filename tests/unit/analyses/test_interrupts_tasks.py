@@ -10,7 +10,7 @@ from gdbext.analyses.interrupts import report_interrupts
 from gdbext.analyses.tasks import report_tasks
 from gdbext.render.interrupts import render_interrupts, render_tasks
 from gdbext.render.page import Page
-from gdbext.replay.calls import HandlerRow, TaskRow
+from gdbext.replay.calls import HandlerRow, NodeKind, TaskRow
 from gdbext.replay.tables import Trap, TrapSource
 from tests.support.call_tables import made_program
 
@@ -27,8 +27,10 @@ def program() -> Any:
             exception fault 1 7
             """,
             handlers=[
-                HandlerRow(TICK, 3, 3, 1, 2, 60, 5000, 4998, 5003, 40, 50, 60),
-                HandlerRow(FAULT, 1, 0, 0, 1, 7, 0, 0, 0, 0, 0, 0),
+                HandlerRow(
+                    TICK, 3, 3, 1, 2, 60, 5000, 4998, 5003, 40, 50, 60, 1 << NodeKind.INTERRUPT
+                ),
+                HandlerRow(FAULT, 1, 0, 0, 1, 7, 0, 0, 0, 0, 0, 0, 1 << NodeKind.TRAP),
             ],
             tasks=[TaskRow(0, 1, 1, 60, 60), TaskRow(0, 1, 2, 40, 30), TaskRow(0, 0, 0, 0, 0)],
         ),
@@ -72,7 +74,7 @@ def test_handlers_as_text() -> None:
         "Handlers, in instructions:",
         "  count  total  share    min  median    max  nesting  period  handler",
         "      3     60  35.9%  5,000   5,000  5,003        2      50  tick (SysTick)",
-        "      1      7   4.2%      -       -      -        1       -  fault+0x10 (exception)",
+        "      1      7   4.2%      -       -      -        1       -  fault+0x10 (unknown)",
         "Interrupted most:",
         "  count  handler     function",
         "      2  tick        main",
