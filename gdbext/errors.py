@@ -36,5 +36,9 @@ class DebuggerError(GdbextError):
     """GDB refuses a command; the text is GDB's own."""
 
 
+class ExpectationError(GdbextError):
+    """The firmware did not do what a session or a test expects."""
+
+
 class NativeError(GdbextError):
     """The compiled replay library or plugin is missing or does not fit this package."""

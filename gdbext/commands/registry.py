@@ -38,7 +38,7 @@ class Argument:
     """For a positional one: may be missing. Options always may, unless `required`."""
     required: bool = False
     many: bool = False
-    """An option that may be given several times."""
+    """An option that may be given several times; a positional one that takes all words left."""
     rest: bool = False
     """All words after `--`."""
     default: Any = None
@@ -66,7 +66,8 @@ class Argument:
         if self.rest:
             return f"[-- {self.name}]"
         if not self.is_option:
-            return f"[{self.name}]" if self.optional else self.name
+            name = f"{self.name}..." if self.many else self.name
+            return f"[{name}]" if self.optional else name
         text = self.name if self.is_flag else f"{self.name} {self.metavar}"
         if self.required:
             return text
@@ -200,12 +201,17 @@ def _folded(usage: str) -> list[str]:
 
 _COMMANDS: dict[tuple[Door, str], Command] = {}
 
+# Verbs of rooms above this one; they are known by name only, so that imports go down.
+_VERBS_ABOVE: Final = ("gdbext.session.verb",)
+
 
 def _load_all() -> None:
-    """Import every module of the package: each registers its verb."""
+    """Import every module of the package, and those above: each registers its verb."""
     package = importlib.import_module("gdbext.commands")
     for module in pkgutil.iter_modules(package.__path__, "gdbext.commands."):
         importlib.import_module(module.name)
+    for name in _VERBS_ABOVE:
+        importlib.import_module(name)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -226,7 +232,7 @@ class _Parser(argparse.ArgumentParser):
             words |= {"type": argument.parse, "default": argument.default}
             if argument.choices:
                 words["choices"] = argument.choices
-            if argument.many:
+            if argument.many and argument.is_option:
                 words |= {"action": "append", "default": []}
         if argument.is_option:
             words["dest"] = argument.destination
@@ -234,7 +240,9 @@ class _Parser(argparse.ArgumentParser):
                 words |= {"required": argument.required, "metavar": argument.metavar}
             self.add_argument(argument.name, **words)
         else:
-            if argument.optional:
+            if argument.many:
+                words["nargs"] = "*" if argument.optional else "+"
+            elif argument.optional:
                 words["nargs"] = "?"
             self.add_argument(argument.destination, metavar=argument.name, **words)
 

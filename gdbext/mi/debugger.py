@@ -86,6 +86,13 @@ class Debugger:
         return self._process.pid
 
     @property
+    def is_alive(self) -> bool:
+        """Whether GDB runs, to be sure of it now."""
+        if self.state != "dead" and self._process.has_ended():
+            self._read()
+        return self.state != "dead"
+
+    @property
     def is_busy(self) -> bool:
         """Whether a command waits for its result."""
         return self._waiting > 0
@@ -103,7 +110,7 @@ class Debugger:
 
     def check_alive(self) -> None:
         """Raise how it ended, if it has."""
-        if self.state == "dead":
+        if not self.is_alive:
             raise self._process.end_error()
 
     def command(self, line: str, timeout_s: float = COMMAND_TIMEOUT_S) -> Mapping[str, Any]:
@@ -118,7 +125,11 @@ class Debugger:
         """
         self.check_alive()
         token = next(self._tokens)
-        self._process.write(f"{token}{line}")
+        try:
+            self._process.write(f"{token}{line}")
+        except TargetError:
+            self._loop.wait(lambda: not self.is_alive, time.monotonic() + _INTERRUPT_TIMEOUT_S)
+            raise
         self._waiting += 1
         try:
             result = self._result(token, line, timeout_s)

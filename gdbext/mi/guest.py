@@ -58,9 +58,9 @@ class GuestConsole:
         """How much it wrote, in all."""
         return self.dropped_bytes + len(self._kept)
 
-    def since(self, position: int) -> str:
+    def bytes_since(self, position: int) -> bytes:
         """What it wrote after the first `position` bytes."""
-        return self._kept[max(position - self.dropped_bytes, 0) :].decode(errors="replace")
+        return bytes(self._kept[max(position - self.dropped_bytes, 0) :])
 
     def send(self, data: bytes) -> None:
         """Type to the guest.

@@ -17,6 +17,7 @@ from gdbext.mi.breakpoints import BreakpointTable
 from gdbext.mi.debugger import Debugger, Listener
 from gdbext.mi.guest import GuestConsole
 from gdbext.mi.loop import Loop
+from gdbext.mi.stops import Stop
 from gdbext.target.boot import boot_for_gdb
 from gdbext.target.gdb_binary import find_gdb
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-    from gdbext.mi.stops import Stop
     from gdbext.target.boards import Board
     from gdbext.target.launch import Emulator
 
@@ -115,7 +115,7 @@ class DebugSession:
 
         Raises: as `start`.
         """
-        gdb_ended = self._debugger is None or self._debugger.state == "dead"
+        gdb_ended = self._debugger is None or not self._debugger.is_alive
         qemu_ended = self._emulator is None or self._emulator.poll() is not None
         kept = self.breakpoints.all()
         if gdb_ended:
@@ -198,7 +198,7 @@ class DebugSession:
         if stop is not None and stop.has_ended:
             self._drain_guest()
         if stop is not None and stop.reason == "lost":
-            raise self.emulator.start_error()
+            return self._ended_without_gdb()
         return stop
 
     def interrupt(self, timeout_s: float = 10.0) -> Stop | None:
@@ -210,12 +210,12 @@ class DebugSession:
         return self.wait_stop(time.monotonic() + timeout_s)
 
     def check_target(self) -> None:
-        """Raise TargetError if there is no program to run: GDB or QEMU has ended."""
+        """Raise TargetError if there is no program to run: it, GDB or QEMU has ended."""
         self.debugger.check_alive()
+        stop = self.debugger.last_stop
+        if self.debugger.state == "ended" and stop is not None and stop.reason != "lost":
+            raise TargetError(f"{stop.describe()}; start it again")
         if self.emulator.poll() is not None:
-            stop = self.debugger.last_stop
-            if stop is not None and stop.has_ended and stop.reason != "lost":
-                raise TargetError(f"{stop.describe()}; start it again")
             raise self.emulator.start_error()
 
     def exit_status(self, timeout_s: float = 10.0) -> int | None:
@@ -286,6 +286,15 @@ class DebugSession:
         self.debugger.wait_stop(time.monotonic() + _NOTICE_TIMEOUT_S)
         if self.debugger.state == "running":
             self.debugger.lost_target()
+
+    def _ended_without_gdb(self) -> Stop:
+        """QEMU ended without telling GDB, as some devices make it do: its status is the guest's."""
+        status = self.emulator.wait(_NOTICE_TIMEOUT_S)
+        if status is None or status < 0:
+            raise self.emulator.start_error()
+        stop = Stop("exited", exit_status=status)
+        self.debugger.last_stop = stop
+        return stop
 
     def _drain_guest(self) -> None:
         """Take what an ended program wrote last."""

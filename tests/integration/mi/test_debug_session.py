@@ -108,8 +108,8 @@ def test_killed_gdb_is_told_and_comes_back_with_its_breakpoints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elf = firmware_path("basic", "mps2-an385", "O0")
-    with debug_session(elf, "mps2-an385", monkeypatch, tmp_path) as (session, _):
-        session.debugger.console("break round_trip if round == 7")
+    with debug_session(elf, "mps2-an385", monkeypatch, tmp_path) as (session, heard):
+        session.debugger.console("break round_trip if $r0 == 7")
         session.debugger.console("break mix")
         session.debugger.console("disable 2")
         session.debugger.console("break main")
@@ -125,8 +125,8 @@ def test_killed_gdb_is_told_and_comes_back_with_its_breakpoints(
         assert session.emulator.pid == qemu, "the guest went on living"
         session.resume("continue")
         stop = session.wait_stop(soon())
-        assert stop is not None and stop.function == "round_trip"
-        assert session.debugger.evaluate("round") == "7"
+        assert stop is not None and stop.function == "round_trip", heard.text
+        assert session.debugger.evaluate("$r0") == "7"
 
 
 @pytest.mark.parametrize("when", ["running", "stopped"])
