@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gdbext.analyses.counts import last_insn
+from gdbext.replay.counts import last_insn
 from gdbext.replay.kinds import EndKind
 
 if TYPE_CHECKING:

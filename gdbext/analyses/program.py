@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gdbext.analyses.arcs import arc_insns
-from gdbext.analyses.counts import InsnCounts, count_insns
 from gdbext.analyses.entries import EntryMap, find_entries
 from gdbext.errors import SymbolError
+from gdbext.replay.counts import InsnCounts, count_insns
 from gdbext.replay.kinds import EndKind
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from gdbext.analyses.tail import TailInsn, last_insns
 from gdbext.analyses.tasks import TasksReport, report_tasks
 from gdbext.analyses.timeline import Timeline
 from gdbext.analyses.tree import CallTree, Pruning, report_tree
+from gdbext.coverage.execution import Execution, execution_of
+from gdbext.coverage.measure import Settings, measure
 from gdbext.errors import SymbolError, UsageError
 from gdbext.recording.reader import Recording
 from gdbext.replay.calls import NodeKind
@@ -29,6 +32,7 @@ from gdbext.symbols import Symbols
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gdbext.coverage.model import Coverage
     from gdbext.replay.slices import SliceWindow
     from gdbext.symbols import Function
     from gdbext.symbols.model import Vector
@@ -201,6 +205,49 @@ class Workspace:
     def timeline(self, window: SliceWindow) -> Timeline:
         """Calls, handlers and tasks one by one, to be read once."""
         return Timeline(self.program, SliceReplay(self._replay), window, self._progress)
+
+    def execution(self) -> Execution:
+        """What ran, by address: what coverage is measured from."""
+        program = self.program
+        return execution_of(
+            program.blocks,
+            program.classes,
+            program.tables,
+            program.counts,
+            program.changed,
+            {
+                address: arrivals.entries.calls + arrivals.entries.trap
+                for address, arrivals in program.entries.arrivals.items()
+            },
+        )
+
+    def coverage(self, settings: Settings, name: str | None = None) -> Coverage:
+        """What ran of the whole program, of one function, or of one source file.
+
+        Args:
+            name: a function as `find` takes it, or a file: its path, or the end of it. What is
+                named is measured whatever the filter says.
+
+        Raises:
+            UsageError: no function and no file, or several, have that name.
+        """
+        execution, target = self.execution(), self.program.target
+        if name is None:
+            return measure(self.symbols, target, execution, settings)
+        settings = replace(settings, files=settings.files.unfiltered())
+        if self.symbols.find(name):
+            return measure(self.symbols, target, execution, settings, self.find(name))
+        whole = measure(self.symbols, target, execution, settings)
+        paths = [file.path for file in whole.files if f"/{file.path}".endswith(f"/{name}")]
+        if not paths:
+            nearest = self.symbols.suggest(name)
+            hint = f"; did you mean {' or '.join(nearest[:3])}?" if nearest else ""
+            raise UsageError(
+                f"no function and no source file '{name}' in {self.symbols.path}{hint}"
+            )
+        if len(paths) > 1 and name not in paths:
+            raise UsageError(f"'{name}' is {len(paths)} files: give one of {', '.join(paths[:6])}")
+        return whole.of_file(name if name in paths else paths[0])
 
     def tail(self, n: int) -> list[TailInsn]:
         """The last `n` instructions of each vCPU, newest first."""

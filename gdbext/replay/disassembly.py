@@ -52,6 +52,11 @@ def decoded_sizes(mode: Mode, address: int, code: bytes) -> list[int]:
     return [size for _, size, _, _ in decoder.disasm_lite(code, address)]
 
 
+def decoded_texts(mode: Mode, address: int, code: bytes) -> list[tuple[int, int, str, str]]:
+    """Address, size, mnemonic and operands of the instructions, up to bytes that are none."""
+    return list(_decoders(mode)[0].disasm_lite(code, address))
+
+
 def is_known(mode: Mode, code: bytes, address: int) -> bool:
     """Whether Capstone knows this one instruction, with this size."""
     return any(

@@ -6,10 +6,10 @@ from __future__ import annotations
 from gdbext.replay.disassembly import decoded_sizes
 from gdbext.replay.kinds import Mode
 
-__all__ = ["code_sizes", "insn_sizes"]
+__all__ = ["FILLERS", "code_sizes", "insn_sizes"]
 
 # What assemblers fill gaps with before data and functions that must be aligned.
-_FILLERS: dict[Mode, tuple[bytes, ...]] = {
+FILLERS: dict[Mode, tuple[bytes, ...]] = {
     Mode.THUMB: (b"\x00\xbf", b"\xc0\x46", b"\x00\x00", b"\xaf\xf3\x00\x80"),
     Mode.ARM: (b"\x00\xf0\x20\xe3", b"\x00\x00\xa0\xe1"),
     Mode.A64: (b"\x1f\x20\x03\xd5",),
@@ -22,7 +22,7 @@ def code_sizes(mode: Mode, address: int, code: bytes) -> list[int]:
     """As insn_sizes, without the no-operations at the end that only fill a gap."""
     sizes = insn_sizes(mode, address, code)
     end = sum(sizes)
-    while sizes and code[end - sizes[-1] : end] in _FILLERS.get(mode, ()):
+    while sizes and code[end - sizes[-1] : end] in FILLERS.get(mode, ()):
         end -= sizes.pop()
     return sizes
 

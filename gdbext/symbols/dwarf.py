@@ -46,17 +46,22 @@ class Unit(NamedTuple):
 class Subprogram(NamedTuple):
     """Code [start, end) of a function and its raw name; `part` is 0 where it is entered.
 
-    Compilers put code that hardly runs into further parts.
+    Compilers put code that hardly runs into further parts, with the same `die` (offset of the entry
+    in `.debug_info`).
     """
 
     start: int
     end: int
     name: str
     part: int
+    die: int
 
 
 class Inlined(NamedTuple):
-    """Code [start, end) of a function inlined at `call_file` (file number) and `call_line`."""
+    """Code [start, end) of a function inlined at `call_file` (file number) and `call_line`.
+
+    All code of one inlining has the same `die` (offset of the entry in `.debug_info`).
+    """
 
     start: int
     end: int
@@ -64,6 +69,7 @@ class Inlined(NamedTuple):
     name: str
     call_file: int
     call_line: int
+    die: int
 
 
 @dataclass(frozen=True)
@@ -281,13 +287,14 @@ class DebugInfo:
                 holder_is_dead = not ranges or (ranges[0][0] == 0 and not self._is_at_zero(name))
                 if not holder_is_dead:
                     code.subprograms += [
-                        Subprogram(start, end, name, part)
+                        Subprogram(start, end, name, part, entry.offset)
                         for part, (start, end) in enumerate(ranges)
                     ]
             elif not holder_is_dead:
                 file, line = _number(die, "DW_AT_call_file"), _number(die, "DW_AT_call_line")
                 code.inlined += [
-                    Inlined(start, end, entry.depth, name, file, line) for start, end in ranges
+                    Inlined(start, end, entry.depth, name, file, line, entry.offset)
+                    for start, end in ranges
                 ]
         code.subprograms.sort()
         code.inlined.sort(key=lambda inlined: (inlined.start, inlined.depth))

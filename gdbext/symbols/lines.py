@@ -57,6 +57,7 @@ def sequences(
     """Yield the sequences of a program, in its order; `data` is the whole `.debug_line` section.
 
     Of several rows at one address only the last one holds instructions; the others are left out.
+    It is a statement's start if one of them is that of the same line.
     """
     rows: list[list[int]] = []
     for row in _states(program, data, address_size, little_endian):
@@ -91,11 +92,15 @@ def _sequence(rows: list[list[int]], end: int) -> Sequence | None:
         return None
     rows.sort(key=lambda row: row[0])  # stable; DWARF 5 forbids going back, old compilers do
     limits = [row[0] for row in rows[1:]] + [end]
-    kept = [
-        Row(row[0], limit, row[1], row[2], row[3], bool(row[4]))
-        for row, limit in zip(rows, limits, strict=True)
-        if row[0] < limit
-    ]
+    kept = []
+    here: set[tuple[int, int]] = set()  # lines whose statements start at this address
+    for row, limit in zip(rows, limits, strict=True):
+        address, file, line, column, is_stmt, _ = row
+        if is_stmt:
+            here.add((file, line))
+        if address < limit:
+            kept.append(Row(address, limit, file, line, column, (file, line) in here))
+            here.clear()
     return Sequence(rows[0][0], end, kept) if end > rows[0][0] else None
 
 

@@ -12,6 +12,8 @@ from gdbext.symbols.intervals import Intervals
 from gdbext.symbols.model import InlineFrame, LineRow, SourceLine
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gdbext.symbols.dwarf import Inlined, Unit, UnitCode, UnitLines
     from gdbext.symbols.lines import Row
 
@@ -33,6 +35,7 @@ class Sources:
         self._lines: dict[int, UnitLines] = {}
         self._code: dict[int, UnitCode] = {}
         self._inlined: dict[int, Intervals] = {}
+        self._bodies: dict[int, Intervals] = {}
         placed = [(low, high, n) for n, unit in enumerate(self.units) for low, high in unit.ranges]
         for number, unit in enumerate(self.units):
             if not unit.placed:
@@ -98,6 +101,43 @@ class Sources:
                     found.append(LineRow(low, high, name, row.line, row.column, row.is_stmt))
         return sorted(set(found))
 
+    def copy_at(self, address: int) -> tuple[int, str] | None:
+        """Which copy of its source the code at `address` is: one inlining, or one function.
+
+        Returns:
+            A number that all code of the copy shares, and the raw name of the inlined function,
+            empty for what is not inlined; None where no debug information tells.
+        """
+        for index in self._places.covering(address):
+            number = self._owners[index]
+            chain = self._chain(number, address)
+            if chain:
+                return chain[0].die, chain[0].name
+            bodies = self._bodies.get(number)
+            entries = self.code(number).subprograms
+            if bodies is None:
+                bodies = self._bodies[number] = Intervals((e.start, e.end) for e in entries)
+            body = bodies.first(address)
+            if body is not None:
+                return entries[body].die, ""
+        return None
+
+    def parts(self, function: int | None = None) -> dict[int, int]:
+        """Code that compilers moved out of functions: its address, and the function's.
+
+        Args:
+            function: an address; only the units that hold it are looked at.
+        """
+        moved: dict[int, int] = {}
+        units: Iterable[int] = range(len(self.units))
+        if function is not None:
+            units = {self._owners[index] for index in self._places.covering(function)}
+        for number in units:
+            subprograms = self.code(number).subprograms
+            entered = {s.die: s.start for s in subprograms if s.part == 0}
+            moved |= {s.start: entered[s.die] for s in subprograms if s.part and s.die in entered}
+        return moved
+
     def _units_of(self, start: int, end: int) -> list[int]:
         numbers = dict.fromkeys(self._owners[i] for i in self._places.covering(start))
         for index in range(bisect_right(self._places.starts, start), len(self._places)):
@@ -129,12 +169,13 @@ class Sources:
 
 def source_line(file: str, line: int) -> str | None:
     """Line `line` (from 1) of a file without its end; None if there is no such file or line."""
-    lines = _source_lines(file)
+    lines = source_lines(file)
     return lines[line - 1] if 0 < line <= len(lines) else None
 
 
 @lru_cache(maxsize=64)
-def _source_lines(file: str) -> list[str]:
+def source_lines(file: str) -> list[str]:
+    """All lines of a file without their ends; none if there is no such file."""
     try:
         return Path(file).read_text("utf-8", "replace").splitlines()
     except (OSError, ValueError):  # ValueError: a NUL in the name

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,7 @@ from gdbext.symbols.index import Index, index_from_json, index_to_json, read_ind
 from gdbext.symbols.intervals import Intervals
 from gdbext.symbols.model import Function, InlineFrame, LineRow, Mode, SourceLine, Vector
 from gdbext.symbols.names import Names
-from gdbext.symbols.sources import Sources, source_line
+from gdbext.symbols.sources import Sources, source_line, source_lines
 from gdbext.symbols.symtab import extent, mapping_kind
 from gdbext.symbols.vectors import read_vectors
 
@@ -179,9 +180,29 @@ class Symbols:
         """The line table of one function, by address."""
         return self.sources.rows(function.address, function.end)
 
+    def code_spans(self, start: int, end: int) -> list[tuple[int, int, Mode | None]]:
+        """The code in [start, end) cut where the instruction set changes, data left out.
+
+        Each span is half-open and has its instruction set as `mode_at` says.
+        """
+        marks = self._index.marks
+        first = bisect_right(marks, start, key=lambda mark: mark.address)
+        last = bisect_left(marks, end, key=lambda mark: mark.address)
+        borders = [start, *(mark.address for mark in marks[first:last]), end]
+        spans = [
+            (low, high, self.mode_at(low))
+            for low, high in itertools.pairwise(borders)
+            if low < high
+        ]
+        return [span for span in spans if span[2] != "data"]
+
     def source_text(self, file: str, line: int) -> str | None:
         """One line of a source file as it is on this machine; None without the file or line."""
         return source_line(file, line)
+
+    def source_lines(self, file: str) -> list[str]:
+        """The lines of a source file as it is on this machine; none if it is not there."""
+        return source_lines(file)
 
     def bytes_at(self, address: int, size: int) -> bytes | None:
         """Bytes as the file loads them; None if any is not in the file."""

@@ -138,6 +138,7 @@ def _raw_symbols(
 
 def _sort_out(table: SymbolTable, symbols: Iterable[RawSymbol], image: Image) -> None:
     code = {section.number: section for section in image.sections if section.executable}
+    loaded = {section.number for section in image.sections}
     thumb_bit = 1 if image.machine == "arm" else 0
     marks: dict[int, str] = {}
     typed: list[RawSymbol] = []
@@ -147,7 +148,7 @@ def _sort_out(table: SymbolTable, symbols: Iterable[RawSymbol], image: Image) ->
             continue
         mapping = _MAPPING.match(symbol.name) if symbol.name.startswith("$") else None
         if mapping:
-            if symbol.section < _SHN_LORESERVE:
+            if symbol.section in loaded:  # those of .debug_frame count from 0
                 marks[symbol.value & ~thumb_bit] = mapping[1] or mapping[2]
         elif symbol.kind in (_STT_FUNC, _STT_IFUNC):
             typed.append(symbol)

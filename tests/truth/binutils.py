@@ -14,9 +14,9 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Instruction", "SizedFunction", "disassemble", "functions", "symbols"]
+__all__ = ["PREFIXES", "Instruction", "SizedFunction", "disassemble", "functions", "symbols"]
 
-_PREFIXES: Final = {
+PREFIXES: Final = {
     "arm": "arm-none-eabi-",
     "aarch64": "aarch64-linux-gnu-",
     "riscv32": "riscv64-unknown-elf-",
@@ -75,7 +75,7 @@ _LINE = re.compile(r"^ *([0-9a-f]+):\t((?:[0-9a-f]{2,8} ?)+)\s*\t(.*)$")
 
 
 def _run(target: str, tool: str, *arguments: str) -> str:
-    program = _PREFIXES[target] + tool
+    program = PREFIXES[target] + tool
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")
     done = subprocess.run([program, *arguments], capture_output=True, text=True, check=True)

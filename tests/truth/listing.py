@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import subprocess
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 _LINE = re.compile(r"^ *([0-9a-f]+):\t([0-9a-f ]+?) *\t(\S.*)$")
@@ -186,3 +186,13 @@ def x86_says(insn: Listed) -> Said:
     if mnemonic in ("icebp", "vmcall", "vmmcall"):
         return Said("TRAP_CALL")
     return Said("TRAP_CALL", conditional=True) if mnemonic == "into" else Said("FALL")
+
+
+SAYS: Final[dict[str, Callable[[Listed], Said]]] = {
+    "arm": arm_says,
+    "aarch64": a64_says,
+    "riscv32": riscv_says,
+    "riscv64": riscv_says,
+    "x86_64": x86_says,
+}
+"""By QEMU's target name."""
