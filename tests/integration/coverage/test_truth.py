@@ -178,7 +178,7 @@ def test_conditional_branches_are_those_that_objdump_lists(run: Truth) -> None:
             expected.add(insn.address)
     without_line = {b.address for b in run.branches if b.line is None}
 
-    assert {b.address for b in run.branches if b.address >= min(run.code)} <= expected
+    assert {b.address for b in run.branches} & run.code.keys() <= expected
     # Functions of compilers' libraries may have no lines, and so no file.
     missing = expected - {b.address for b in run.branches}
     lines = {
