@@ -82,7 +82,7 @@ static void put_event(Vcpu *v, unsigned type, const void *payload, size_t length
 
 static void put_numbers(Vcpu *v, unsigned type, unsigned n, const uint64_t *numbers)
 {
-    uint8_t payload[4 * GX_LEB_MAX];
+    uint8_t payload[GX_CONTEXT_NUMBERS_MAX * GX_LEB_MAX];
     uint8_t *p = payload;
 
     for (unsigned i = 0; i < n; i++) {
@@ -203,6 +203,10 @@ static void serve_locked(Vcpu *v, bool own_thread)
         v->tid = (pid_t)syscall(SYS_gettid);
         *v->cut = 0;
         v->attention &= ~(uint32_t)ATTENTION_FIRST;
+        if (recorder.read_context && armed(v)) {
+            v->probe |= GX_PROBE_START;
+            v->attention |= ATTENTION_PROBE;
+        }
     }
     if (armed(v)) {
         if (bits & ATTENTION_MARK) {
@@ -225,7 +229,7 @@ static void serve_locked(Vcpu *v, bool own_thread)
             }
         }
     }
-    v->attention &= armed(v) ? ATTENTION_FIRST : 0;
+    v->attention &= armed(v) ? ATTENTION_FIRST | ATTENTION_PROBE : 0;
     if (!v->attention) {
         __atomic_store_n(&v->elem->table, v->table, __ATOMIC_RELEASE);
     }
@@ -252,10 +256,10 @@ static void serve_others_of_thread(const Vcpu *v)
     }
 }
 
-/* Serve, on the vCPU's own thread, what is asked. False: it does not record (any more). */
+/* Serve, on the vCPU's own thread, what is asked, but for probes. False: it does not record (any more). */
 static bool attend(Vcpu *v)
 {
-    while (__atomic_load_n(&v->attention, __ATOMIC_ACQUIRE)) {
+    while (__atomic_load_n(&v->attention, __ATOMIC_ACQUIRE) & ~(uint32_t)ATTENTION_PROBE) {
         pthread_mutex_lock(&recorder.lock);
         serve_locked(v, true);
         serve_others_of_thread(v);
@@ -280,6 +284,28 @@ static void make_room(Vcpu *v)
     }
 }
 
+/* Read registers, on the vCPU's own thread, where a block begins. */
+static void probe(Vcpu *v)
+{
+    uint64_t numbers[GX_CONTEXT_NUMBERS_MAX];
+    unsigned n;
+
+    pthread_mutex_lock(&recorder.lock);
+    if (v->attention & ATTENTION_PROBE) {
+        flush_cut(v);
+        n = recorder.read_context(v->elem, v->index, v->probe, numbers);
+        if (n) {
+            put_numbers(v, GX_EVENT_CONTEXT, n, numbers);
+        }
+        v->probe = 0;
+        v->attention &= ~(uint32_t)ATTENTION_PROBE;
+        if (!v->attention) {
+            __atomic_store_n(&v->elem->table, v->table, __ATOMIC_RELEASE);
+        }
+    }
+    pthread_mutex_unlock(&recorder.lock);
+}
+
 /*
  * Make the vCPU's own thread ready to write a block. False: it no longer records. From true on, until the block is
  * written, this thread does not sleep, which is what request() relies on.
@@ -290,10 +316,13 @@ static bool ready(Vcpu *v)
         if (!attend(v)) {
             return false;
         }
-        if (room_left(v)) {
+        if (v->attention & ATTENTION_PROBE) {
+            probe(v);
+        } else if (room_left(v)) {
             return true;
+        } else {
+            make_room(v);
         }
-        make_room(v);
     }
 }
 
@@ -449,6 +478,16 @@ void recorder_sleep(VcpuElem *e, bool resume)
     vcpu_event(e, resume ? GX_EVENT_RESUME : GX_EVENT_IDLE, 1, (const uint64_t[]){recorder_now_ns()});
 }
 
+void recorder_probe(VcpuElem *e, unsigned why)
+{
+    pthread_mutex_lock(&recorder.lock);
+    if (recorder.read_context && armed(e->vcpu)) {
+        e->vcpu->probe |= why;
+        recorder_ask(e->vcpu, ATTENTION_PROBE);
+    }
+    pthread_mutex_unlock(&recorder.lock);
+}
+
 bool recorder_turn(VcpuElem *e)
 {
     static uint64_t number; /* all vCPUs take turns on one thread, so nobody races */
@@ -545,6 +584,7 @@ void encoder_start(Vcpu *v, const char *text)
     }
     put_mark(v, GX_MARK_START, text);
     v->attention = ATTENTION_FIRST;
+    v->probe = 0;
     v->tid = 0;
     __atomic_store_n(&v->elem->table, &empty_table, __ATOMIC_RELEASE);
     __atomic_store_n(&v->elem->armed, 1, __ATOMIC_SEQ_CST);

@@ -77,11 +77,17 @@ static bool leaves_handler(GxReplay *r, GxVcpu *v, uint32_t id)
     const GxLevel *top = &e->levels[e->n_levels - 1];
     const uint64_t address = b->address[id];
     const uint8_t kind = b->end_kind[v->prev];
+    const GxProbe *now = gx_probe(v);
+    uint32_t exception;
     bool ambiguous;
 
     if (!(b->flags[v->prev] & GX_FLAG_MAY_EXC_RETURN) ||
         ((b->flags[v->prev] & GX_FLAG_CONDITIONAL) && address == b->end[v->prev])) {
         return false;
+    }
+    if (top->probed) { /* P2 */
+        return gx_probe_exception(now, &exception) &&
+               (exception != top->exception || (gx_probe_begins_m(now) && address == b->address[top->entry]));
     }
     if (kind == GX_END_RETURN) { /* out of a function that the handler called to another handler: that one nests */
         return gx_stack_find_return(&top->stack, address) < 0 &&
@@ -90,8 +96,8 @@ static bool leaves_handler(GxReplay *r, GxVcpu *v, uint32_t id)
     /* A jump through a pointer, unless it goes where something was interrupted. */
     return kind == GX_END_JUMP_INDIRECT && at_base(&top->stack) &&
            (v->trap_event ||
-            gx_context_fits(r, gx_stack_below(e, e->n_levels), &top->interrupted, address) >= GX_FIT_AGAIN ||
-            gx_task_find(r, e, address, GX_FIT_AGAIN, &ambiguous) >= 0 ||
+            gx_context_fits(r, gx_stack_below(e, e->n_levels), &top->interrupted, address, now) >= GX_FIT_AGAIN ||
+            gx_task_find(r, e, address, GX_FIT_AGAIN, now, &ambiguous) >= 0 ||
             (gx_trap_infers_chains(r) && gx_set_has(&r->vectors, address)));
 }
 
@@ -151,7 +157,7 @@ static bool decide(GxReplay *r, GxVcpu *v, uint32_t id)
     }
     if (v->trap_event) { /* T1 */
         if (e->n_levels && !v->cut && (b->flags[v->prev] & GX_FLAG_MAY_EXC_RETURN) &&
-            at_base(&e->levels[e->n_levels - 1].stack)) {
+            (gx_probe_from_thread(gx_probe(v)) || at_base(&e->levels[e->n_levels - 1].stack))) {
             gx_trap_leave(r, v, id); /* the handler ended and another began */
         } else {
             gx_trap_enter(r, v, now, id, false, false);
@@ -164,7 +170,8 @@ static bool decide(GxReplay *r, GxVcpu *v, uint32_t id)
             return false;
         }
     } else if (gx_may_follow(b, v->prev, address)) {
-        if (!gx_is_indirect(b, v->prev) || r->has_events || !gx_set_has(&r->vectors, address)) {
+        if (!gx_is_indirect(b, v->prev) || r->has_events || !gx_set_has(&r->vectors, address) ||
+            gx_probe_denies(gx_probe(v))) {
             return follow(r, v, id);
         }
         if (e->n_levels && leaves_handler(r, v, id)) {

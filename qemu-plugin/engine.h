@@ -42,7 +42,21 @@ typedef struct GxStats {
 typedef struct GxContext {
     uint32_t from;  /* the block, 0: none */
     uint32_t begun; /* instructions of it that were begun; 0: it was complete */
+    uint64_t sp;    /* its stack pointer, as a probe told; at most sp_slack more */
+    uint32_t sp_slack;
+    bool has_sp;
 } GxContext;
+
+/* The last CONTEXT event. */
+typedef struct GxProbe {
+    uint64_t before; /* it stands before the vCPU's block of this number, from 1 on; 0: none */
+    uint64_t known;  /* bit GX_REG_*: has a value below */
+    uint64_t why;    /* GX_PROBE_* */
+    uint64_t sp;
+    uint64_t lr, xpsr, msp, psp;
+    uint64_t cpsr, spsr, sp_el0;
+    uint64_t priv, mcause, scause;
+} GxProbe;
 
 /* One activation of a function. */
 typedef struct GxFrame {
@@ -87,7 +101,9 @@ typedef struct GxLevel {
     uint32_t trap;    /* index into the traps table */
     uint32_t handler; /* index into the handlers table */
     bool maybe_call;  /* entered by an indirect branch: may prove to be a call */
-    uint64_t self;    /* instructions of this run of the handler, nested traps not among them */
+    bool probed;      /* Cortex-M: a probe told the number of the exception, and will tell when it changes */
+    uint32_t exception;
+    uint64_t self; /* instructions of this run of the handler, nested traps not among them */
 } GxLevel;
 
 #define GX_LEVELS_MAX 64

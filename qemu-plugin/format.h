@@ -61,6 +61,37 @@ enum {
 enum { GX_MARK_START = 1, GX_MARK_STOP = 2, GX_MARK_USER = 3, GX_MARK_LIMIT = 4 };
 enum { GX_GAP_WRITE = 1, GX_GAP_TABLE = 2, GX_GAP_ENCODER = 3, GX_GAP_UNSUPPORTED = 4 };
 
+/* Register numbers of CONTEXT. */
+enum {
+    GX_REG_PROBE = 1, /* no register: why it was read, GX_PROBE_* */
+    GX_REG_SP = 2,
+    GX_REG_LR = 16, /* Cortex-M */
+    GX_REG_XPSR = 17,
+    GX_REG_MSP = 18,
+    GX_REG_PSP = 19,
+    GX_REG_CONTROL = 20,
+    GX_REG_CPSR = 32, /* A profile; AArch64: PSTATE in the layout of SPSR */
+    GX_REG_ELR = 33,  /* of EL1, as the next four */
+    GX_REG_ESR = 34,
+    GX_REG_FAR = 35,
+    GX_REG_SPSR = 36,
+    GX_REG_SP_EL0 = 37,
+    GX_REG_PRIV = 48, /* RISC-V */
+    GX_REG_MCAUSE = 49,
+    GX_REG_MEPC = 50,
+    GX_REG_MTVAL = 51,
+    GX_REG_SCAUSE = 52,
+    GX_REG_SEPC = 53,
+    GX_REG_STVAL = 54,
+    GX_REG_CS = 64, /* x86 */
+    GX_REG_SS = 65,
+    GX_REG_EFLAGS = 66
+};
+enum { GX_PROBE_START = 1, GX_PROBE_TRAP = 2, GX_PROBE_VECTOR = 4, GX_PROBE_RETURN = 8 };
+#define GX_CONTEXT_NUMBERS_MAX 64
+/* Cortex-M: values of LR from here on are EXC_RETURN (or FNC_RETURN, which no handler begins with). */
+#define GX_EXC_RETURN          0xFF000000u
+
 /* word of a live buffer: published bytes and open run, one store. */
 #define GX_WORD_RUN_BITS 40
 #define GX_WORD_RUN_MASK ((1ull << GX_WORD_RUN_BITS) - 1)

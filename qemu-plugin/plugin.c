@@ -16,6 +16,7 @@
 #include "blocktable.h"
 #include "control.h"
 #include "mayleave.h"
+#include "probes.h"
 #include "qemu_api.h"
 #include "recorder.h"
 #include "worker.h"
@@ -26,7 +27,9 @@ typedef struct Options {
     const char *dir;
     bool record;
     uint64_t insns;
+    uint64_t vectors;
     int level;
+    bool probes;
 } Options;
 
 static struct {
@@ -329,7 +332,8 @@ static void on_translate(GX_ID_ARG struct qemu_plugin_tb *tb GX_UDATA_ARG)
         return;
     }
 #if GX_API >= 2
-    qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, p.on_block, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_COND_NE, p.armed, 0,
+    probes_instrument(tb, &source);
+    qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, p.on_block, probes_flags(), QEMU_PLUGIN_COND_NE, p.armed, 0,
                                               (void *)(uintptr_t)gx_key(id));
 #else
     qemu_plugin_register_vcpu_tb_exec_cb(tb, p.on_block, QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)gx_key(id));
@@ -373,6 +377,7 @@ static void vcpu_init(unsigned index)
         fprintf(stderr, "gdbext: vCPU %u is not recorded: no room for it\n", index);
     }
 #if GX_API >= 2
+    probes_vcpu_init(index, p.score);
     watch_vcpu_threads();
 #endif
 }
@@ -446,6 +451,11 @@ static void on_discontinuity(GX_ID_ARG unsigned int index, int type, uint64_t fr
 #endif
     if (elems && elems[index].vcpu && elems[index].armed) {
         recorder_trap(&elems[index], kind + (kind == 3), from_pc, to_pc);
+#if GX_API >= 2
+        if (kind != 3) {
+            probes_trap(&elems[index]);
+        }
+#endif
     }
 }
 
@@ -490,9 +500,15 @@ static bool parse_options(int argc, char **argv, Options *o)
             good = parse_number(value, 1, 19, &number);
             o->level = (int)number;
             wants = "a number from 1 to 19";
+        } else if (length == 6 && !strncmp(argv[i], "probes", 6)) {
+            good = parse_switch(value, &o->probes);
+            wants = "on or off";
+        } else if (length == 7 && !strncmp(argv[i], "vectors", 7)) {
+            good = parse_number(value, 0, UINT64_MAX, &o->vectors);
+            wants = "the address of the vector table";
         } else {
-            fprintf(stderr, "gdbext: unknown plugin option '%.*s'; known: dir, record, insns, level\n", (int)length,
-                    argv[i]);
+            fprintf(stderr, "gdbext: unknown plugin option '%.*s'; known: dir, record, insns, level, probes, vectors\n",
+                    (int)length, argv[i]);
             return false;
         }
         if (!good) {
@@ -552,15 +568,17 @@ static void remove_files(const char *dir)
 
 static bool open_all(const qemu_info_t *info)
 {
+    const bool traps = qemu_plugin_register_vcpu_discon_cb;
     char meta[512], message[512];
     const RecorderOptions ro = {
         .directory = p.options.dir, .max_vcpus = p.max_vcpus, .level = p.options.level, .meta = meta};
 
     snprintf(meta, sizeof(meta),
              "{\"target\": \"%s\", \"plugin_version\": \"" GX_VERSION "\", \"plugin_api\": %d, \"qemu_api\": [%d, %d], "
-             "\"vcpus\": %d, \"features\": [%s], \"start_time_ns\": %" PRIu64 "}",
+             "\"vcpus\": %d, \"features\": [%s%s%s], \"start_time_ns\": %" PRIu64 "}",
              info->target_name, GX_API, info->version.min, info->version.cur, info->system.smp_vcpus,
-             qemu_plugin_register_vcpu_discon_cb ? "\"discontinuity\"" : "", recorder_now_ns());
+             traps ? "\"discontinuity\"" : "", traps && probes_are_on() ? ", " : "",
+             probes_are_on() ? "\"probes\"" : "", recorder_now_ns());
     if (!make_directory(p.options.dir)) {
         return false;
     }
@@ -579,7 +597,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     unsigned n;
     char message[256];
 
-    p.options = (Options){.level = 3};
+    p.options = (Options){.level = 3, .probes = true};
     if (!info->system_emulation) {
         fprintf(stderr, "gdbext: only system emulation (qemu-system-*) can be recorded\n");
         return -1;
@@ -600,6 +618,9 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 #else
     elems = p.max_vcpus > 1 ? calloc(p.max_vcpus, sizeof(*elems)) : &only_elem;
 #endif
+    if (p.options.probes) {
+        probes_open(p.arch, p.options.vectors, qemu_plugin_register_vcpu_discon_cb);
+    }
     if (!p.last_block || !open_all(info)) {
         return -1;
     }

@@ -91,6 +91,34 @@ void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb, gx_vcp
                                                qemu_plugin_u64 entry, uint64_t imm, void *userdata);
 void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op, qemu_plugin_u64 entry,
                                                          uint64_t imm);
+void qemu_plugin_register_vcpu_insn_exec_cond_cb(struct qemu_plugin_insn *insn, gx_vcpu_udata_cb cb, int flags,
+                                                 int cond, qemu_plugin_u64 entry, uint64_t imm, void *userdata);
+
+/* Registers. The parts of glib that they take; QEMU has glib loaded. */
+typedef struct GArray {
+    char *data;
+    unsigned len;
+} GArray;
+typedef struct GByteArray {
+    uint8_t *data;
+    unsigned len;
+} GByteArray;
+GByteArray *g_byte_array_new(void);
+GByteArray *g_byte_array_set_size(GByteArray *array, unsigned length);
+uint8_t *g_byte_array_free(GByteArray *array, int free_segment);
+unsigned g_array_get_element_size(GArray *array);
+char *g_array_free(GArray *array, int free_segment);
+
+struct qemu_plugin_register;
+typedef struct qemu_plugin_reg_descriptor { /* its beginning */
+    struct qemu_plugin_register *handle;
+    const char *name;
+    const char *feature;
+} qemu_plugin_reg_descriptor;
+GArray *qemu_plugin_get_registers(void) GX_WEAK;
+/* Appends the value, in the target's byte order. What it returns differs between versions: look at the length. */
+int qemu_plugin_read_register(struct qemu_plugin_register *handle, GByteArray *buffer) GX_WEAK;
+bool qemu_plugin_read_memory_vaddr(uint64_t address, GByteArray *buffer, size_t length) GX_WEAK; /* 9.2 on */
 #else
 void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, int op, void *ptr, uint64_t imm);
 #endif

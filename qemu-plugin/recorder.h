@@ -34,7 +34,9 @@ typedef struct VcpuElem {
     GxPredictor *table; /* the predictor, or the empty table when attention is wanted */
     GxBuffer *cursor;
     Vcpu *vcpu;
-    uint64_t unused[3];
+    uint64_t
+        in_handler; /* Cortex-M: number of the exception that a probe saw last, 0: none; tested by inline conditions */
+    uint64_t unused[2];
 } VcpuElem;
 
 enum {
@@ -45,6 +47,7 @@ enum {
     ATTENTION_PUBLISH = 16, /* tell a live reader how far the last block got */
     ATTENTION_FAIL = 32,
     ATTENTION_LIMIT = 64,
+    ATTENTION_PROBE = 128, /* read registers; served only where a block begins */
 };
 
 struct Vcpu {
@@ -54,6 +57,7 @@ struct Vcpu {
     GxPredictor *table;
     GxBuffer *buffers[RECORDER_BUFFERS_MAX];
     uint32_t attention;
+    uint32_t probe;    /* why registers are to be read: GX_PROBE_* */
     pid_t tid;         /* the thread that runs it, 0 before its first recorded block */
     uint64_t next_seq; /* of the buffer to open next */
     /* the worker's */
@@ -96,6 +100,8 @@ typedef struct Recorder {
     uint64_t n_chunks;
     char message[256];
     char meta[1024];
+    /* The numbers of a CONTEXT event, and how many they are; on the vCPU's thread. NULL: no registers are read. */
+    unsigned (*read_context)(VcpuElem *e, unsigned vcpu, unsigned why, uint64_t *numbers);
     bool worker_busy;
     bool quit;
 } Recorder;
@@ -127,6 +133,8 @@ void recorder_miss(VcpuElem *e, uint32_t key);
 bool recorder_cut(VcpuElem *e);
 void recorder_trap(VcpuElem *e, unsigned kind, uint64_t from, uint64_t to);
 void recorder_sleep(VcpuElem *e, bool resume);
+/* Where the next block begins, registers are to be read. */
+void recorder_probe(VcpuElem *e, unsigned why);
 bool recorder_turn(VcpuElem *e);
 /* The instruction limit is reached: end all recordings and hold this vCPU until recorder_release(). */
 void recorder_limit(VcpuElem *e);

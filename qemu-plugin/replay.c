@@ -80,6 +80,9 @@ static void step_slow(GxReplay *r, GxVcpu *v, uint32_t id)
 {
     uint32_t n;
 
+    if (v->trap_event == GX_TRAP_EVENT_PROBE && !gx_probe_is_entry(r, v, id)) {
+        v->trap_event = 0;
+    }
     if (!v->prev || v->cut || v->trap_event) {
         r->stats.starts += !v->prev;
         if (v->cut) {
@@ -248,6 +251,7 @@ static void forget_context(GxReplay *r, GxVcpu *v)
     v->prev = 0;
     v->cut = 0;
     v->trap_event = 0;
+    v->probe.before = 0;
 }
 
 /* False: the event does not fit. */
@@ -272,6 +276,8 @@ static bool take_event(GxReplay *r, GxVcpu *v, const GxToken *t)
     case GX_EVENT_TRAP:
         v->trap_event = v->prev && (a == 1 || a == 2) ? (uint8_t)a : 0;
         return true;
+    case GX_EVENT_CONTEXT:
+        return gx_probe_take(v, t->payload, end) || gx_decoder_fail(v->decoder, "CONTEXT is cut");
     case GX_EVENT_MARK:
         if (a != 3) {
             forget_context(r, v);

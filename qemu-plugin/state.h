@@ -95,7 +95,8 @@ typedef struct GxEdges {
     GxSuccessors *successors; /* by block id */
 } GxEdges;
 
-enum { GX_TRAP_SOURCE_EVENT = 1, GX_TRAP_SOURCE_INFERRED = 2 };
+enum { GX_TRAP_SOURCE_EVENT = 1, GX_TRAP_SOURCE_INFERRED = 2, GX_TRAP_SOURCE_PROBE = 3 };
+#define GX_TRAP_EVENT_PROBE 4 /* in place of the kind that QEMU reports */
 
 /* Trap entries, aggregated: block `from` (left after `begun` instructions, 0: whole), entry block `to`. */
 typedef struct GxTrap {
@@ -122,7 +123,8 @@ typedef struct GxVcpu {
     uint32_t prev;        /* last block, 0: none since start, gap or reset */
     uint32_t cut;         /* it was left after this many instructions, 0: whole */
     uint32_t provisional; /* as `cut`, as far as a live recording knows now */
-    uint8_t trap_event;   /* a TRAP event stands before the next block: its kind; 0: none */
+    uint8_t trap_event;   /* a TRAP event stands before the next block: its kind; or GX_TRAP_EVENT_PROBE; 0: none */
+    GxProbe probe;
     uint64_t n_insns;
     uint64_t n_blocks;
     GxEngine engine;
@@ -208,9 +210,33 @@ void gx_tasks_edge(GxReplay *r, GxVcpu *v, uint32_t from, uint32_t id);
 void gx_task_suspend(GxReplay *r, GxVcpu *v, GxContext place);
 void gx_task_switch(GxReplay *r, GxEngine *e, uint32_t task);
 void gx_task_begin(GxReplay *r, GxEngine *e, uint32_t id);
-GxFit gx_context_fits(const GxReplay *r, const GxStack *s, const GxContext *c, uint64_t address);
+/* `now`: registers at that address, or NULL. */
+GxFit gx_context_fits(const GxReplay *r, const GxStack *s, const GxContext *c, uint64_t address, const GxProbe *now);
 const GxStack *gx_stack_below(const GxEngine *e, uint32_t n);
-int gx_task_find(GxReplay *r, const GxEngine *e, uint64_t address, GxFit at_least, bool *ambiguous);
+int gx_task_find(GxReplay *r, const GxEngine *e, uint64_t address, GxFit at_least, const GxProbe *now, bool *ambiguous);
+
+/* context.c */
+/* False: the payload is cut. */
+bool gx_probe_take(GxVcpu *v, const uint8_t *payload, const uint8_t *end);
+/* Registers at the beginning of the block that comes next; NULL: they were not read. */
+const GxProbe *gx_probe(const GxVcpu *v);
+/* Cortex-M: the exception number, 0 in thread mode. False: not known; as for all of these, also where p is NULL. */
+bool gx_probe_exception(const GxProbe *p, uint32_t *number);
+/* Cortex-M: this is how a handler begins; */
+bool gx_probe_begins_m(const GxProbe *p);
+/* and it interrupted no other handler; */
+bool gx_probe_from_thread(const GxProbe *p);
+/* this is a handler's first block, but it was called like a function. */
+bool gx_probe_denies(const GxProbe *p);
+/* After GX_TRAP_EVENT_PROBE. */
+bool gx_probe_is_entry(const GxReplay *r, const GxVcpu *v, uint32_t id);
+/* GX_NODE_INTERRUPT, GX_NODE_EXCEPTION, or 0: not known. */
+unsigned gx_probe_kind(const GxProbe *p);
+/* At a handler's first block: the stack pointer of what it interrupted; `outermost`: no open handler. */
+void gx_probe_interrupted(const GxProbe *p, bool outermost, GxContext *c);
+typedef enum { GX_SP_UNKNOWN, GX_SP_SAME, GX_SP_OTHER } GxSpFit;
+/* Does the context's stack go on? */
+GxSpFit gx_probe_sp(const GxProbe *p, const GxContext *c);
 
 /* traps.c */
 void gx_trap_learn(GxReplay *r, uint64_t address);

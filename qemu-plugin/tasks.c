@@ -117,11 +117,18 @@ void gx_task_begin(GxReplay *r, GxEngine *e, uint32_t id)
 }
 
 /* As gx_fits(), of a context whose stack is `s`: a return that was interrupted goes to where the stack says. Rule T4. */
-GxFit gx_context_fits(const GxReplay *r, const GxStack *s, const GxContext *c, uint64_t address)
+GxFit gx_context_fits(const GxReplay *r, const GxStack *s, const GxContext *c, uint64_t address, const GxProbe *now)
 {
     const GxFit fit = gx_fits(&r->blocks, c, address);
     const GxFrame *top = s->n ? &s->frames[s->n - 1] : NULL;
+    const GxSpFit sp = gx_probe_sp(now, c);
 
+    if (sp == GX_SP_OTHER) { /* P3 */
+        return GX_FIT_NONE;
+    }
+    if (fit == GX_FIT_POSSIBLE && sp == GX_SP_SAME) {
+        return GX_FIT_EXACT;
+    }
     if (fit == GX_FIT_POSSIBLE && top && top->has_ret && top->ret == address &&
         r->blocks.end_kind[c->from] == GX_END_RETURN) {
         return GX_FIT_EXACT;
@@ -136,17 +143,18 @@ const GxStack *gx_stack_below(const GxEngine *e, uint32_t n)
 }
 
 /* The newest suspended task that fits best; -1: none. */
-int gx_task_find(GxReplay *r, const GxEngine *e, uint64_t address, GxFit at_least, bool *ambiguous)
+int gx_task_find(GxReplay *r, const GxEngine *e, uint64_t address, GxFit at_least, const GxProbe *now, bool *ambiguous)
 {
-    GxFit best = at_least - 1;
+    int best = -1;
     bool twice = false;
     int found = -1;
 
     for (uint32_t i = 0; i < e->n_tasks; i++) {
         const GxTask *t = &e->tasks[i];
-        const GxFit fit = t->suspended ? gx_context_fits(r, &t->stack, &t->place, address) : GX_FIT_NONE;
+        const GxFit address_fit = t->suspended ? gx_context_fits(r, &t->stack, &t->place, address, now) : GX_FIT_NONE;
+        const int fit = 2 * (int)address_fit + (gx_probe_sp(now, &t->place) == GX_SP_SAME);
 
-        if (fit < at_least) {
+        if (address_fit < at_least) {
             continue;
         }
         if (fit == best) {
@@ -172,7 +180,7 @@ static void take_back(GxReplay *r, GxVcpu *v, uint32_t found, uint32_t at)
     GxEngine *e = &v->engine;
     GxTask *wrong = &e->tasks[e->task];
     GxTask *right = &e->tasks[found];
-    const GxContext place = right->place;
+    const GxContext place = {.from = right->place.from, .begun = right->place.begun};
     const bool doubtful = wrong->doubtful;
     uint64_t ran;
 
@@ -202,7 +210,7 @@ static bool switch_stacks(GxReplay *r, GxVcpu *v, uint32_t id)
     uint32_t fitting = own, found = 0;
     int at = -1;
 
-    if (e->n_levels && gx_stack_find_return(gx_engine_stack(e), address) > 0) {
+    if (e->n_levels && (e->levels[e->n_levels - 1].probed || gx_stack_find_return(gx_engine_stack(e), address) > 0)) {
         return false; /* a routine of the handler itself */
     }
     for (uint32_t i = 0; i < e->n_tasks; i++) {

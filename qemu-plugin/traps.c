@@ -89,7 +89,10 @@ static unsigned trap_kind(const GxReplay *r, const GxVcpu *v, GxContext interrup
     if (v->trap_event == 2) {
         return GX_NODE_EXCEPTION;
     }
-    if (v->trap_event && r->profile != GX_PROFILE_X86) { /* there QEMU (11.1) calls exceptions interrupts too */
+    if (gx_probe_kind(gx_probe(v))) { /* P6 */
+        return gx_probe_kind(gx_probe(v));
+    }
+    if (v->trap_event == 1 && r->profile != GX_PROFILE_X86) { /* there QEMU (11.1) calls exceptions interrupts too */
         return GX_NODE_INTERRUPT;
     }
     if (tail_chained) { /* the interrupted instruction did not begin again */
@@ -108,7 +111,11 @@ void gx_trap_enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, b
 {
     GxEngine *e = &v->engine;
     const uint64_t address = r->blocks.address[id];
-    const uint32_t source = v->trap_event ? GX_TRAP_SOURCE_EVENT : GX_TRAP_SOURCE_INFERRED;
+    const GxProbe *now = gx_probe(v);
+    const uint32_t source = v->trap_event == GX_TRAP_EVENT_PROBE || (!v->trap_event && gx_probe_begins_m(now))
+                                ? GX_TRAP_SOURCE_PROBE
+                            : v->trap_event ? GX_TRAP_SOURCE_EVENT
+                                            : GX_TRAP_SOURCE_INFERRED;
     const uint32_t trap = trap_index(r, interrupted.from, interrupted.begun, id, source);
     const unsigned kind = trap_kind(r, v, interrupted, address, tail_chained);
     GxHandler *h = gx_handler(r, address);
@@ -128,8 +135,12 @@ void gx_trap_enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, b
         e->levels[GX_LEVELS_MAX - 1].stack = stack;
         e->n_levels--;
     }
+    if (!tail_chained || !interrupted.has_sp) { /* nothing ran since: it stays suspended as it was */
+        gx_probe_interrupted(now, e->n_levels == 0, &interrupted);
+    }
     level = &e->levels[e->n_levels++];
     level->interrupted = interrupted;
+    level->probed = gx_probe_exception(now, &level->exception);
     level->entry = id;
     level->trap = trap;
     level->handler = (uint32_t)(h - r->handlers);
@@ -218,7 +229,7 @@ static void resume_task(GxReplay *r, GxVcpu *v, uint32_t at, bool ambiguous, uin
 bool gx_trap_resume_task(GxReplay *r, GxVcpu *v, uint32_t id)
 {
     bool ambiguous;
-    const int at = gx_task_find(r, &v->engine, r->blocks.address[id], GX_FIT_AGAIN, &ambiguous);
+    const int at = gx_task_find(r, &v->engine, r->blocks.address[id], GX_FIT_AGAIN, gx_probe(v), &ambiguous);
     const GxTask *t = &v->engine.tasks[v->engine.task];
 
     if (at < 0) {
@@ -239,29 +250,31 @@ void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id)
     const uint64_t address = r->blocks.address[id];
     GxContext c = close_level(r, v);
     const GxStack *below = gx_engine_stack(e);
+    const GxProbe *now = gx_probe(v);
     bool ambiguous;
     GxFit fit;
     int at;
 
     r->stats.trap_returns++;
-    if (v->trap_event || (gx_trap_infers_chains(r) && gx_set_has(&r->vectors, address) &&
-                          gx_context_fits(r, below, &c, address) < GX_FIT_AGAIN)) { /* R1: tail-chained */
+    if (v->trap_event || ((gx_probe_begins_m(now) || (gx_trap_infers_chains(r) && gx_set_has(&r->vectors, address))) &&
+                          gx_context_fits(r, below, &c, address, now) < GX_FIT_AGAIN)) { /* R1: tail-chained */
         gx_trap_enter(r, v, c, id, true, false);
         return;
     }
-    fit = gx_context_fits(r, below, &c, address);
-    at = fit >= GX_FIT_AGAIN ? gx_task_find(r, e, address, fit, &ambiguous) : -1;
+    fit = gx_context_fits(r, below, &c, address, now);
+    at = fit >= GX_FIT_AGAIN && gx_probe_sp(now, &c) != GX_SP_SAME ? gx_task_find(r, e, address, fit, now, &ambiguous)
+                                                                   : -1;
     r->stats.ambiguous += at >= 0;
     if (fit == GX_FIT_EXACT ||
-        (fit == GX_FIT_AGAIN &&
-         (at < 0 || gx_context_fits(r, &e->tasks[at].stack, &e->tasks[at].place, address) == GX_FIT_AGAIN))) { /* R2 */
+        (fit == GX_FIT_AGAIN && (at < 0 || gx_context_fits(r, &e->tasks[at].stack, &e->tasks[at].place, address, now) ==
+                                               GX_FIT_AGAIN))) { /* R2 */
         resume(r, v, &c, id);
         return;
     }
     for (uint32_t i = e->n_levels; i > 0; i--) { /* R3: handlers above it are given up */
         const GxContext older = e->levels[i - 1].interrupted;
 
-        if (gx_context_fits(r, gx_stack_below(e, i), &older, address) >= GX_FIT_AGAIN) {
+        if (gx_context_fits(r, gx_stack_below(e, i), &older, address, now) >= GX_FIT_AGAIN) {
             r->stats.abandoned += e->n_levels - i + 1;
             gx_engine_charge_context(r, v);
             if (r->observed) {
@@ -272,13 +285,18 @@ void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id)
             return;
         }
     }
-    if ((at = gx_task_find(r, e, address, GX_FIT_AGAIN, &ambiguous)) < 0 && /* R4, R5 */
-        gx_context_fits(r, below, &c, address) == GX_FIT_POSSIBLE) {
+    if ((at = gx_task_find(r, e, address, GX_FIT_AGAIN, now, &ambiguous)) < 0 && /* R4, R5 */
+        gx_context_fits(r, below, &c, address, now) == GX_FIT_POSSIBLE) {
         resume(r, v, &c, id);
         return;
     }
     if (at < 0) {
-        at = gx_task_find(r, e, address, GX_FIT_POSSIBLE, &ambiguous);
+        at = gx_task_find(r, e, address, GX_FIT_POSSIBLE, now, &ambiguous);
+    }
+    if (at < 0 && fit == GX_FIT_NONE && gx_context_fits(r, below, &c, address, NULL) >= GX_FIT_AGAIN) {
+        r->stats.ambiguous++; /* P4: the handler moved the stack pointer of what it had interrupted */
+        resume(r, v, &c, id);
+        return;
     }
     if (e->n_levels) { /* the task itself was interrupted by the oldest */
         r->stats.abandoned += e->n_levels;

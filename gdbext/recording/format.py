@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 
 FILE_MAGIC = b"\x89GDBX\r\n\x1a"
 FORMAT_VERSION = 1
@@ -65,6 +65,43 @@ class Event(IntEnum):
     GAP = 8
     TURN = 9
     SYNC = 10
+
+
+class Register(IntEnum):
+    """Register numbers of CONTEXT; those it does not name are skipped by readers."""
+
+    PROBE = 1
+    SP = 2
+    LR = 16
+    XPSR = 17
+    MSP = 18
+    PSP = 19
+    CONTROL = 20
+    CPSR = 32
+    ELR_EL1 = 33
+    ESR_EL1 = 34
+    FAR_EL1 = 35
+    SPSR_EL1 = 36
+    SP_EL0 = 37
+    PRIV = 48
+    MCAUSE = 49
+    MEPC = 50
+    MTVAL = 51
+    SCAUSE = 52
+    SEPC = 53
+    STVAL = 54
+    CS = 64
+    SS = 65
+    EFLAGS = 66
+
+
+class Probe(IntFlag):
+    """Register PROBE: why the others were read."""
+
+    START = 1
+    TRAP = 2
+    VECTOR = 4
+    RETURN = 8
 
 
 class BufferState(IntEnum):

@@ -14,7 +14,9 @@ from gdbext.recording.format import (
     RECORD_HEADER_SIZE,
     TRAP_KINDS,
     Event,
+    Probe,
     RecordType,
+    Register,
     unpack_leb,
 )
 from gdbext.recording.tokens import BlockStep, steps
@@ -214,8 +216,18 @@ def _context(payload: bytes) -> str:
     for _ in range(count):
         register, place = unpack_leb(payload, place)
         value, place = unpack_leb(payload, place)
-        parts.append(f"r{register}={value:#x}")
+        parts.append(_register(register, value))
     return " ".join(parts)
+
+
+_REGISTERS = {register.value: register.name.lower() for register in Register}
+
+
+def _register(number: int, value: int) -> str:
+    if number == Register.PROBE:
+        names = [why.name.lower() for why in Probe if why & value and why.name]
+        return f"probe={'+'.join(names) or value}"
+    return f"{_REGISTERS.get(number, f'r{number}')}={value:#x}"
 
 
 def _mark(payload: bytes) -> str:

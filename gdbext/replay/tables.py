@@ -46,6 +46,8 @@ class TrapSource(IntEnum):
     """QEMU reported it."""
     INFERRED = 2
     """Control moved where the program could not have gone by itself, or to a known handler."""
+    PROBE = 3
+    """Registers read at the handler's first instruction told it."""
 
 
 class Trap(NamedTuple):

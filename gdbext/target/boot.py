@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from gdbext.errors import TargetError
@@ -45,6 +46,8 @@ def boot(
     """
     check_elf(elf, board)
     qemu = qemu_binary.find(board.qemu)
+    if isinstance(board.vector_table, int) and not recorder.vectors:
+        recorder = replace(recorder, vectors=board.vector_table)
     emulator = launch(
         qemu.path,
         [*qemu.arguments, *board.arguments(elf)],

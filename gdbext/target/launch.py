@@ -49,6 +49,10 @@ class RecorderOptions:
     """Stop recording at the first block end at or after so many instructions; 0: no limit."""
     level: int | None = None
     """zstd level; None: the plugin's default."""
+    probes: bool = True
+    """Read a few registers where handlers begin and end."""
+    vectors: int = 0
+    """Address of the vector table that a Cortex-M begins with."""
 
     def argument(self, plugin: Path, directory: Path) -> str:
         """The word after `-plugin`. Commas in paths are doubled, as QEMU wants it."""
@@ -59,6 +63,10 @@ class RecorderOptions:
             parts.append(f"insns={self.insns}")
         if self.level is not None:
             parts.append(f"level={self.level}")
+        if not self.probes:
+            parts.append("probes=off")
+        if self.vectors:
+            parts.append(f"vectors={self.vectors:#x}")
         return ",".join(parts)
 
 

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from gdbext.recording.format import Event, Probe, Register, pack_leb
 from gdbext.recording.reader import Recording
 from gdbext.recording.tokens import BlockStep, steps
 from gdbext.replay.classify import Classifier
@@ -92,10 +93,31 @@ def _seeds(path: Path, board: str) -> list[bytes]:
             i for i, step in enumerate(executed) if isinstance(step, tuple) and step[0] != MARK
         ]
         starts |= {max(i - PIECE // 2, 0) for i in events[:: max(len(events) // PIECES, 1)]}
-        return [
-            _seed(executed[start : start + PIECE], recording, classes, options)
-            for start in sorted(starts)
-        ]
+        pieces = [executed[start : start + PIECE] for start in sorted(starts)]
+        if "probes" not in recording.meta["features"]:
+            pieces += [_probed(piece, number) for number, piece in enumerate(pieces)]
+        return [_seed(piece, recording, classes, options) for piece in pieces]
+
+
+def _probed(piece: list[Step], number: int) -> list[Step]:
+    """The piece with CONTEXT events as a QEMU that reads registers makes them, on three stacks."""
+    probed: list[Step] = []
+    for place, step in enumerate(piece):
+        if isinstance(step, int) and place % 5 == number % 5:
+            sp = 0x2000 + 0x100 * (place // 5 % 3)
+            why = Probe.VECTOR if place // 5 % 2 else Probe.RETURN
+            registers = {Register.PROBE: why, Register.SP: sp}
+            if number % 3 == 0:  # Cortex-M
+                lr = 0xFFFFFFFD if why == Probe.VECTOR else 0x101
+                registers |= {Register.LR: lr, Register.XPSR: place // 3 % 3, Register.PSP: sp - 32}
+            elif number % 3 == 1:
+                registers |= {Register.CPSR: 0x3C5, Register.SPSR_EL1: 0x344, Register.SP_EL0: sp}
+            else:
+                registers |= {Register.PRIV: 3, Register.MCAUSE: 0x80000007}
+            numbers = [len(registers), *(n for pair in registers.items() for n in pair)]
+            probed.append((Event.CONTEXT, b"".join(pack_leb(n) for n in numbers)))
+        probed.append(step)
+    return probed
 
 
 def _seed(piece: list[Step], recording: Recording, classes: Classifier, options: int) -> bytes:

@@ -76,6 +76,7 @@ class Found:
     def __init__(self, recording: Path, elf: Path) -> None:
         workspace = Workspace(recording, elf)
         workspace.refresh()
+        self.has_probes = "probes" in workspace.meta.get("features", ())
         self.program = workspace.program
         self.tables = self.program.calls
         self.nodes = self.tables.nodes

@@ -87,6 +87,7 @@ def running(
     *,
     record: bool = True,
     gdb: bool = False,
+    probes: bool = True,
 ) -> Iterator[Running]:
     """QEMU with the recorder, which records to `directory`; killed at the end if it still runs.
 
@@ -94,10 +95,15 @@ def running(
         extra: QEMU's arguments after the board's.
         record: from the first block on.
         gdb: halted, with a stub on the socket `Running.gdb`.
+        probes: False: no registers are read.
     """
     stub = directory.with_name(directory.name + ".gdb")
     output = directory.with_name(directory.name + ".out")
     plugin = f"{qemu.plugin},dir={directory}{',record=on' if record else ''}"
+    if not probes:
+        plugin += ",probes=off"
+    elif board.vector_table:
+        plugin += f",vectors={board.vector_table}"
     command = [str(qemu.path), *qemu.arguments, *board.arguments(elf), "-plugin", plugin, *extra]
     if gdb:
         command += ["-S", "-gdb", f"unix:{stub},server=on,wait=off"]
@@ -119,10 +125,16 @@ def running(
 
 
 def record(
-    board: Board, elf: Path, qemu: QemuBinary, directory: Path, extra: Sequence[str] = ()
+    board: Board,
+    elf: Path,
+    qemu: QemuBinary,
+    directory: Path,
+    extra: Sequence[str] = (),
+    *,
+    probes: bool = True,
 ) -> Running:
     """Run the program to its end, everything recorded; the ended QEMU."""
-    with running(board, elf, qemu, directory, extra) as run:
+    with running(board, elf, qemu, directory, extra, probes=probes) as run:
         status = run.wait()
     assert status == 0, run.text()
     return run

@@ -61,13 +61,17 @@ def symbols(elf: Path, target: str) -> dict[str, int]:
     return {row[2]: int(row[0], 16) for row in rows if len(row) == 3}
 
 
-def functions(elf: Path, target: str) -> list[SizedFunction]:
-    """Return the code symbols that have a size (nm -S), without the Thumb bit."""
+def functions(elf: Path, target: str, kinds: str = "tTwW") -> list[SizedFunction]:
+    """Return the code symbols that have a size (nm -S), without the Thumb bit.
+
+    Args:
+        kinds: nm's letters; "bBdD" gives variables.
+    """
     rows = (line.split() for line in _run(target, "nm", "-S", str(elf)).splitlines())
     return [
         SizedFunction(row[3], int(row[0], 16), int(row[1], 16))
         for row in rows
-        if len(row) == 4 and row[2] in "tTwW"
+        if len(row) == 4 and row[2] in kinds
     ]
 
 

@@ -21,12 +21,23 @@ BOARDS = ["mps2-an385", "virt-rv32", "virt-aarch64"]
 
 
 def run(
-    program: str, board_name: str, variant: str, find_qemu: FindQemu, directory: Path
+    program: str,
+    board_name: str,
+    variant: str,
+    find_qemu: FindQemu,
+    directory: Path,
+    *,
+    probes: bool = True,
 ) -> tuple[Books, Found]:
-    """Record a program of tests/firmware/engine; its books, and what the engine found."""
+    """Record a program of tests/firmware/engine; its books, and what the engine found.
+
+    Args:
+        probes: False: without reading registers, as QEMU up to 8.2 does it anyway.
+    """
     board = load_board(board_name)
     elf = firmware_path(program, board_name, variant)
-    done = record(board, elf, find_qemu(board.qemu), directory / variant, icount(board))
+    qemu = find_qemu(board.qemu)
+    done = record(board, elf, qemu, directory / variant, icount(board), probes=probes)
     return read_books(done.text()), Found(done.directory, elf)
 
 

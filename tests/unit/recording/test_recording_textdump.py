@@ -131,6 +131,8 @@ def test_live_buffers_come_after_the_records(tmp_path: Path) -> None:
         (2, [1, 0x80, 0x100], b"", "TRAP kind=interrupt from=0x80 to=0x100"),
         (2, [9, 0, 0], b"", "TRAP kind=9 from=0x0 to=0x0"),
         (3, [2, 14, 2**64 - 7, 0, 1], b"", "CONTEXT r14=0xfffffffffffffff9 r0=0x1"),
+        (3, [3, 1, 12, 2, 8, 17, 15], b"", "CONTEXT probe=vector+return sp=0x8 xpsr=0xf"),
+        (3, [1, 1, 128], b"", "CONTEXT probe=128"),
         (4, [12], b"", "IDLE time_ns=12"),
         (5, [13], b"", "RESUME time_ns=13"),
         (6, [3, 5], b'a "b"\n', 'MARK kind=text time_ns=5 text="a \\"b\\"\\n"'),
