@@ -13,7 +13,7 @@ void gx_engine_reset(GxReplay *r, GxVcpu *v)
 
     gx_engine_charge_context(r, v);
     if (r->observed) {
-        gx_slices_at(r, v, v->n_insns);
+        gx_slices_at(r, v, v->n_insns, 0);
         gx_slices_forget(r, v);
     }
     e->n_levels = 0;
@@ -214,7 +214,7 @@ bool gx_engine_step(GxReplay *r, GxVcpu *v, uint32_t id)
 
     gx_engine_charge(r, &v->engine, v->n_insns);
     if (r->observed) {
-        gx_slices_at(r, v, v->n_insns);
+        gx_slices_at(r, v, v->n_insns, id);
     }
     of_the_program = decide(r, v, id);
     v->engine.stack = gx_engine_stack(&v->engine);

@@ -17,6 +17,10 @@ typedef struct GxItem {
     uint64_t offset;
 } GxItem;
 
+/* Beside events: rounds of a loop that are left out; `offset` is their number, shifted, and their length in blocks. */
+#define GX_ITEM_ROUNDS       256
+#define GX_ITEM_ROUNDS_SHIFT 20
+
 typedef struct GxTreeRow {
     uint32_t parent;
     uint32_t fn;
@@ -62,7 +66,8 @@ GX_PUBLIC int64_t gx_blocks_parse(const uint8_t *raw, size_t length, uint64_t ma
 GX_PUBLIC int64_t gx_decoder_items(GxDecoder *d, const uint8_t *raw, size_t length, uint64_t run, GxItem *out,
                                    size_t max);
 /*
- * The last `max` steps of a chunk, oldest first, without giving out the others. `out` is a ring of `max`; *first is
+ * The last `max` steps of a chunk, oldest first, without giving out the others; rounds of a long loop are one step, and
+ * at least one round follows it. `out` is a ring of `max`; *first is
  * where the oldest stands. The number of steps in it, negative when damaged.
  */
 GX_PUBLIC int64_t gx_decoder_tail(GxDecoder *d, const uint8_t *raw, size_t length, uint64_t run, GxItem *out,

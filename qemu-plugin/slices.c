@@ -63,7 +63,10 @@ static void collect(GxReplay *r, const GxSlice *slice)
 
     if (longest && o->n == longest) {
         o->totals.dropped++;
-        if (says_less(&o->out[0], slice)) {
+        if (o->window.pieces) {
+            o->out[o->oldest] = *slice;
+            o->oldest = (o->oldest + 1) % longest;
+        } else if (says_less(&o->out[0], slice)) {
             o->out[0] = *slice;
             sift_down(o->out, o->n, 0);
         }
@@ -81,7 +84,7 @@ static void collect(GxReplay *r, const GxSlice *slice)
         o->capacity = capacity;
     }
     o->out[o->n++] = *slice;
-    if (longest && o->n == longest) {
+    if (longest && o->n == longest && !o->window.pieces) {
         for (uint64_t i = o->n / 2; i > 0; i--) {
             sift_down(o->out, o->n, i - 1);
         }
@@ -161,13 +164,14 @@ static void add_piece(GxReplay *r, GxSlicesVcpu *v, const GxOpens *s, uint64_t s
     end_piece(r, v);
     v->piece = slice_of(r->observed, s, s->n - 1);
     v->piece.flags = open->start == start && !(open->flags & GX_SLICE_OPEN_START) ? GX_SLICE_FIRST : 0;
+    v->piece.address = v->address;
     v->piece.start = start;
     v->piece.end = end;
     v->piece.self = v->piece.inclusive = end - start;
     v->piece_of = open->serial;
 }
 
-void gx_slices_at(GxReplay *r, GxVcpu *v, uint64_t now)
+void gx_slices_at(GxReplay *r, GxVcpu *v, uint64_t now, uint32_t id)
 {
     GxSlices *o = r->observed;
     const GxEngine *e = &v->engine;
@@ -183,14 +187,14 @@ void gx_slices_at(GxReplay *r, GxVcpu *v, uint64_t now)
     start = own->charged > o->window.from ? own->charged : o->window.from;
     end = now < o->window.to ? now : o->window.to;
     own->charged = now;
-    if (start >= end || !s->n) {
-        return;
+    if (start < end && s->n) {
+        s->opens[s->n - 1].self += end - start;
+        own->run_self += e->n_levels ? 0 : end - start;
+        if (o->window.pieces) {
+            add_piece(r, own, s, start, end);
+        }
     }
-    s->opens[s->n - 1].self += end - start;
-    own->run_self += e->n_levels ? 0 : end - start;
-    if (o->window.pieces) {
-        add_piece(r, own, s, start, end);
-    }
+    own->address = r->blocks.address[id];
 }
 
 static void open_slice(GxReplay *r, GxOpens *s, GxOpen open)

@@ -26,7 +26,7 @@ typedef struct GxSlice {
     uint64_t end;
     uint64_t self;      /* instructions of its own */
     uint64_t inclusive; /* with the slices inside it; handlers and other tasks left out */
-    uint64_t address;   /* where it was entered */
+    uint64_t address;   /* where it was entered; of a piece: where it begins */
     uint32_t node;      /* in the tree */
     uint32_t fn;
     uint32_t depth; /* in its track, 1 outermost */
@@ -70,7 +70,7 @@ typedef struct GxSliceWindow {
     uint64_t to;
     uint64_t min_insns; /* shorter slices are counted, not kept; those open at an edge are kept */
     uint32_t max_depth; /* deeper ones likewise; 0: none are */
-    uint32_t longest;   /* keep only so many, the longest; 0: all */
+    uint32_t longest;   /* keep only so many, the longest (pieces: the last ones); 0: all */
     uint32_t pieces;    /* 1: instead of slices, what ran without a break in each of them */
     uint32_t runs;      /* 1: also the runs of tasks */
 } GxSliceWindow;
@@ -83,7 +83,8 @@ typedef struct GxSliceTotals {
 } GxSliceTotals;
 
 typedef struct GxSlicesVcpu {
-    uint64_t charged;   /* instructions up to here are given to slices */
+    uint64_t charged;   /* instructions up to here are given to slices; the next one */
+    uint64_t address;   /* is here */
     uint64_t run_start; /* of the task's run */
     uint64_t run_self;
     bool running;
@@ -101,6 +102,7 @@ typedef struct GxSlices {
     GxSlice *out; /* not yet taken; with `longest` a heap, the shortest first */
     uint64_t n;
     uint64_t capacity;
+    uint64_t oldest; /* of the last pieces: where in `out` */
 } GxSlices;
 
 struct GxReplay;
@@ -111,8 +113,8 @@ struct GxEngine;
 bool gx_slices_new(struct GxReplay *r, const GxSliceWindow *window);
 void gx_slices_free(GxSlices *o);
 
-/* The engine calls these only where r->observed is set. The stacks of vCPU v change now. */
-void gx_slices_at(struct GxReplay *r, struct GxVcpu *v, uint64_t now);
+/* The engine calls these only where r->observed is set. The stacks of vCPU v change now; block `id` (0: none) is next. */
+void gx_slices_at(struct GxReplay *r, struct GxVcpu *v, uint64_t now, uint32_t id);
 /* The stack has one more frame, at its top, entered at `address`. */
 void gx_slices_push(struct GxReplay *r, struct GxStack *s, uint64_t address, unsigned kind);
 /* It is about to lose all frames from index `to` on. flags: GX_SLICE_OPEN_END where they did not return. */

@@ -34,7 +34,7 @@ void gx_replay_end_slices(GxReplay *r)
             uint64_t insns, blocks;
 
             gx_replay_totals(r, i, &insns, &blocks);
-            gx_slices_at(r, v, insns);
+            gx_slices_at(r, v, insns, 0);
             gx_slices_forget(r, v);
         }
     }

@@ -141,35 +141,47 @@ static uint32_t find_period(const GxDecoder *d)
     return 0;
 }
 
-/* What may be left out of `left` predicted blocks so that at least `keep` remain: rounds of a loop. */
-static uint64_t rounds_to_skip(const GxDecoder *d, uint64_t left, uint64_t keep)
+/* Leave out rounds of a loop, as an item of their own, so that one remains of `left` predicted blocks. */
+static bool skip_rounds(GxDecoder *d, uint64_t left, GxItem *item)
 {
-    const uint32_t period = left > keep + 2 * PERIOD_MAX ? find_period(d) : 0;
+    const uint32_t period = left > 2 * PERIOD_MAX ? find_period(d) : 0;
+    const uint64_t rounds = period ? left / period - 1 : 0;
 
-    return period ? (left - keep) / period * period : 0;
+    d->run_done += rounds * period;
+    *item = (GxItem){.event = GX_ITEM_ROUNDS, .offset = rounds << GX_ITEM_ROUNDS_SHIFT | period};
+    return rounds != 0;
 }
 
 int64_t gx_decoder_tail(GxDecoder *d, const uint8_t *raw, size_t length, uint64_t run, GxItem *out, size_t max,
                         uint64_t *first)
 {
-    uint64_t n = 0, look_again = 0;
+    uint64_t n = 0, look_again = 0, wait = 1;
+    size_t token_at = SIZE_MAX;
     GxItem item;
     GxToken t;
 
     for (;;) {
-        /* A program that waits in a loop makes runs of billions: only their end matters. */
+        /*
+         * A program that waits in a loop makes runs of billions: only their end matters. The loop's predictions may
+         * have begun a few blocks before the predictor's state repeats.
+         */
+        if (d->pos != token_at) {
+            token_at = d->pos;
+            look_again = n;
+            wait = 1;
+        }
         if (n >= look_again) {
             const bool token = gx_decoder_peek(d, raw, length, &t);
             const uint64_t left = token ? t.run : d->error || d->ended || run < d->run_done ? 0 : run - d->run_done;
 
-            d->run_done += rounds_to_skip(d, left, max);
-            look_again = n + PERIOD_MAX;
+            if (skip_rounds(d, left, &item)) {
+                out[n++ % max] = item;
+            }
+            look_again = n + wait;
+            wait = wait < PERIOD_MAX ? wait * 2 : wait;
         }
         if (!next_item(d, raw, length, run, &item)) {
             break;
-        }
-        if (!item.block) {
-            look_again = 0;
         }
         out[n++ % max] = item;
     }

@@ -12,10 +12,11 @@ from gdbext.analyses.callers import CallersReport, report_callers
 from gdbext.analyses.functions import FunctionReport, report_function
 from gdbext.analyses.graph import CallGraph, report_graph
 from gdbext.analyses.interrupts import InterruptsReport, report_interrupts
+from gdbext.analyses.places import Pieces
 from gdbext.analyses.profile import Profile, report_profile
 from gdbext.analyses.program import Program, changed_blocks, found_calls
 from gdbext.analyses.summary import Summary, summarize
-from gdbext.analyses.tail import TailInsn, last_insns
+from gdbext.analyses.tail import last_insns
 from gdbext.analyses.tasks import TasksReport, report_tasks
 from gdbext.analyses.timeline import Timeline
 from gdbext.analyses.tree import CallTree, Pruning, report_tree
@@ -32,6 +33,8 @@ from gdbext.symbols import Symbols
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gdbext.analyses.places import TailRun
+    from gdbext.analyses.tail import TailInsn
     from gdbext.coverage.model import Coverage
     from gdbext.replay.slices import SliceWindow
     from gdbext.symbols import Function
@@ -249,9 +252,23 @@ class Workspace:
             raise UsageError(f"'{name}' is {len(paths)} files: give one of {', '.join(paths[:6])}")
         return whole.of_file(name if name in paths else paths[0])
 
-    def tail(self, n: int) -> list[TailInsn]:
+    def last_insns(self, n: int) -> list[TailInsn]:
         """The last `n` instructions of each vCPU, newest first."""
-        return last_insns(self.recording, self._replay.classes, self.symbols, n)
+        found = last_insns(self.recording, self._replay.classes, self.symbols, n)
+        return [
+            replace(insn, place=pieces.place_of(after))
+            for vcpu, insns in found.items()
+            for pieces in [self._pieces(vcpu, n)]
+            for after, insn in insns
+        ]
+
+    def last_calls(self, n: int) -> list[TailRun]:
+        """The last `n` stays of each vCPU in an activation of a function, newest first."""
+        vcpus = sorted(self.program.tables.n_insns)
+        return [run for vcpu in vcpus for run in self._pieces(vcpu, n).last(n)]
+
+    def _pieces(self, vcpu: int, n: int) -> Pieces:
+        return Pieces(self.program, self._replay, vcpu, n)
 
     def find(self, name: str) -> Function:
         """The one function that `name` means: NAME, FILE:NAME or 0xADDRESS.

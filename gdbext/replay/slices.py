@@ -88,7 +88,7 @@ class SliceWindow:
         start: instructions of each vCPU, [start, end); None: to its end.
         min_insns: shorter ones are counted only; those open at an edge are never left out.
         max_depth: deeper ones are counted only.
-        longest: only so many, the longest, not in order of time.
+        longest: only so many, the longest (of pieces, the last ones), not in order of time.
         pieces: instead of slices, what ran without a break in one.
         runs: also the runs of tasks.
     """
@@ -114,12 +114,13 @@ class SliceTotals(NamedTuple):
 class SliceReplay(Replay):
     """Replays what `parent` has replayed up to now, and sees every change of the stacks."""
 
-    def __init__(self, parent: Replay, first_chunk: int = 0) -> None:
+    def __init__(self, parent: Replay, first_chunk: int = 0, only_vcpu: int | None = None) -> None:
         """Nothing is replayed yet.
 
         Args:
             parent: has been brought up to date; it knows the handlers.
             first_chunk: what came before is not replayed, and not known.
+            only_vcpu: the others are left out.
         """
         super().__init__(
             parent.recording,
@@ -129,6 +130,7 @@ class SliceReplay(Replay):
             classes=parent.classes,
         )
         self._first_chunk = first_chunk
+        self._only_vcpu = only_vcpu
 
     def slices(
         self, window: SliceWindow, progress: Callable[[float], None] | None = None
@@ -155,6 +157,8 @@ class SliceReplay(Replay):
         todo = len(self.recording.chunks) - self._first_chunk + len(self.recording.partial)
         left = {chunk.vcpu for chunk in self.recording.chunks}
         left |= {data.vcpu for data in self.recording.partial}
+        if self._only_vcpu is not None:
+            left &= {self._only_vcpu}
         for done, data in enumerate(self.recording.data(self._first_chunk)):
             if not left:
                 break

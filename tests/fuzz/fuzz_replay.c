@@ -136,7 +136,7 @@ static void decode(Chunk *c)
     GxItem one[TAIL], many[TAIL], tail[TAIL];
     uint64_t insns, blocks, n_blocks, again, n, first = 0;
     bool good, good_again;
-    int64_t in_tail;
+    int64_t in_tail, skipped = 0;
     int totals;
     GxDecoder *d;
 
@@ -147,7 +147,14 @@ static void decode(Chunk *c)
     d = new_pass();
     in_tail = gx_decoder_tail(d, c->raw, c->length, c->run, tail, TAIL, &first);
     CHECK(good == (in_tail >= 0));
-    for (int64_t i = 0; i < in_tail; i++) {
+    for (int64_t i = 0; i < in_tail; i++) { /* behind the last loop that was left out */
+        const GxItem *a = &tail[(first + (uint64_t)i) % TAIL];
+
+        if (!a->block && a->event == GX_ITEM_ROUNDS) {
+            skipped = i + 1;
+        }
+    }
+    for (int64_t i = skipped; i < in_tail; i++) {
         const GxItem *a = &tail[(first + (uint64_t)i) % TAIL];
         const GxItem *b = &one[(n - (uint64_t)in_tail + (uint64_t)i) % TAIL];
 
