@@ -414,7 +414,7 @@ void encoder_request_all(uint32_t bits)
 
 /* --- vCPU threads --------------------------------------------------------------------------------------------------- */
 
-void recorder_miss(VcpuElem *e, uint32_t key)
+void recorder_miss(VcpuElem *e, uint32_t key, uint32_t cut)
 {
     Vcpu *v = e->vcpu;
     GxBuffer *b;
@@ -425,6 +425,7 @@ void recorder_miss(VcpuElem *e, uint32_t key)
     if (!ready(v)) {
         return;
     }
+    *v->cut = cut;
     b = e->cursor;
     word = b->word;
     slot = gx_slot(b->history);

@@ -78,11 +78,29 @@ static inline uint64_t *cut_word(VcpuElem *e)
 #endif
 }
 
-/* One vCPU, no limit: the path that must be fast. */
-static __attribute__((noinline)) void after_cut(VcpuElem *e, uint32_t key)
+/*
+ * What a block's callback is told: its key, and what the cut word is until the first instruction that may leave the block
+ * is complete (0: there is none).
+ */
+_Static_assert(sizeof(void *) >= 8, "the word has two halves");
+static inline void *block_word(uint32_t id, unsigned first) { return (void *)((uintptr_t)first << 32 | gx_key(id)); }
+static inline uint32_t key_of(const void *word) { return (uint32_t)(uintptr_t)word; }
+static inline uint32_t first_of(const void *word) { return (uint32_t)((uintptr_t)word >> 32); }
+
+static inline void record_block(VcpuElem *e, const void *word)
 {
-    if (recorder_cut(e) && !recorder_hit(e, key)) {
-        recorder_miss(e, key);
+    if (__builtin_expect(recorder_hit(e, key_of(word)), 1)) {
+        *cut_word(e) = first_of(word); /* not before: a request that is served on the way ends the block before */
+    } else {
+        recorder_miss(e, key_of(word), first_of(word));
+    }
+}
+
+/* One vCPU, no limit: the path that must be fast. */
+static __attribute__((noinline)) void after_cut(VcpuElem *e, const void *word)
+{
+    if (recorder_cut(e)) {
+        record_block(e, word);
     }
 }
 
@@ -94,16 +112,15 @@ static void on_block(unsigned int index, void *userdata)
 #else
     VcpuElem *e = &only_elem;
 #endif
-    const uint32_t key = (uint32_t)(uintptr_t)userdata;
 
     (void)index; /* 0 */
     if (!is_armed(e)) {
         return;
     }
     if (__builtin_expect(*cut_word(e) != 0, 0)) {
-        after_cut(e, key);
-    } else if (__builtin_expect(!recorder_hit(e, key), 0)) {
-        recorder_miss(e, key);
+        after_cut(e, userdata);
+    } else {
+        record_block(e, userdata);
     }
 }
 
@@ -160,9 +177,7 @@ static void on_block_multi(unsigned int index, void *userdata)
             return;
         }
     }
-    if (!recorder_hit(e, (uint32_t)(uintptr_t)userdata)) {
-        recorder_miss(e, (uint32_t)(uintptr_t)userdata);
-    }
+    record_block(e, userdata);
 }
 
 /* With an instruction limit: count what is complete, end before the block that would begin after it. */
@@ -192,7 +207,7 @@ static void on_block_limit(unsigned int index, void *userdata)
     } else {
         on_block(index, userdata);
     }
-    *last = gx_id((uint32_t)(uintptr_t)userdata);
+    *last = gx_id(key_of(userdata));
 }
 
 /* --- translation ---------------------------------------------------------------------------------------------------- */
@@ -289,29 +304,36 @@ static bool last_is_a_piece(const BlockSource *s)
 
 /*
  * Before each instruction but the last that may leave the block, note how many were begun; before the last, that all
- * were. (v1 can only add: the amounts cancel at the last.)
+ * were. The block's callback does it for the first: result, 0 if there is none. (v1 can only add: the amounts cancel at
+ * the last, with what the callback has written.)
  */
-static void instrument_cuts(struct qemu_plugin_tb *tb, const BlockSource *s)
+static unsigned instrument_cuts(struct qemu_plugin_tb *tb, const BlockSource *s)
 {
     const Arch arch = arch_of_block(p.arch, s->n_insns, s->sizes, s->bytes);
     const uint8_t *bytes = s->bytes;
+    unsigned first = 0;
     uint64_t now = 0;
-    bool any = false;
 
     for (unsigned i = 0; i + 1 < s->n_insns; bytes += s->sizes[i++]) {
-        if (insn_may_leave(arch, bytes, s->sizes[i]) || (i + 2 == s->n_insns && last_is_a_piece(s))) {
+        if (!insn_may_leave(arch, bytes, s->sizes[i]) && !(i + 2 == s->n_insns && last_is_a_piece(s))) {
+            continue;
+        }
+        if (first) {
             store_cut(qemu_plugin_tb_get_insn(tb, i), i + 1, &now);
-            any = true;
+        } else {
+            now = first = i + 1;
         }
     }
-    if (any) {
+    if (first) {
         store_cut(qemu_plugin_tb_get_insn(tb, s->n_insns - 1), 0, &now);
     }
+    return first;
 }
 
 static void on_translate(GX_ID_ARG struct qemu_plugin_tb *tb GX_UDATA_ARG)
 {
     BlockSource source; /* 17 KiB: on the stack, since translation is no hot path but several threads may be here */
+    void *word;
     uint32_t id;
 
 #if GX_API < 7
@@ -331,14 +353,13 @@ static void on_translate(GX_ID_ARG struct qemu_plugin_tb *tb GX_UDATA_ARG)
         recorder_table_full();
         return;
     }
+    word = block_word(id, instrument_cuts(tb, &source));
 #if GX_API >= 2
     probes_instrument(tb, &source);
-    qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, p.on_block, probes_flags(), QEMU_PLUGIN_COND_NE, p.armed, 0,
-                                              (void *)(uintptr_t)gx_key(id));
+    qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, p.on_block, probes_flags(), QEMU_PLUGIN_COND_NE, p.armed, 0, word);
 #else
-    qemu_plugin_register_vcpu_tb_exec_cb(tb, p.on_block, QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)gx_key(id));
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, p.on_block, QEMU_PLUGIN_CB_NO_REGS, word);
 #endif
-    instrument_cuts(tb, &source);
 }
 
 #if GX_API >= 2

@@ -127,8 +127,8 @@ static inline bool recorder_hit(VcpuElem *e, uint32_t key)
 
 /* --- called by vCPU threads --------------------------------------------------------------------------------------- */
 
-/* The block with this key (predictor.h) begins, and it was not predicted. */
-void recorder_miss(VcpuElem *e, uint32_t key);
+/* The block with this key (predictor.h) begins, and it was not predicted; the cut word is `cut` then. */
+void recorder_miss(VcpuElem *e, uint32_t key, uint32_t cut);
 /* False, here and below: recording ended meanwhile, so the block that comes must not be written. */
 bool recorder_cut(VcpuElem *e);
 void recorder_trap(VcpuElem *e, unsigned kind, uint64_t from, uint64_t to);
