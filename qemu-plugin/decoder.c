@@ -32,6 +32,7 @@ void gx_decoder_free(GxDecoder *d)
 void gx_decoder_reset(GxDecoder *d, uint32_t max_block_id)
 {
     memset(d->table, 0, sizeof(*d->table));
+    d->changes++;
     d->history = 0;
     d->max_id = max_block_id;
     d->pos = 0;

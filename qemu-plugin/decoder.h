@@ -25,6 +25,7 @@ typedef struct GxDecoder {
     uint32_t max_id;
     size_t pos;        /* of the token in work */
     uint64_t run_done; /* blocks of its run that were given out already */
+    uint64_t changes;  /* of the table, since the decoder was made */
     bool ended;        /* an END token was seen */
     const char *error; /* NULL: none */
     size_t error_offset;
@@ -87,6 +88,7 @@ static inline uint32_t gx_decoder_take(GxDecoder *d, const GxToken *token)
         key = gx_key(token->id);
         gx_take_new(d->table, slot, key);
     }
+    d->changes++;
     d->history = gx_step(d->history, key);
     d->pos = token->next;
     d->run_done = 0;

@@ -41,6 +41,7 @@ void gx_replay_free(GxReplay *r)
     }
     free(r->handlers);
     gx_tree_free(&r->tree);
+    gx_strides_free(&r->strides);
     gx_edges_free(&r->edges);
     free(r->blocks.address);
     free(r->blocks.end);
@@ -183,6 +184,7 @@ int gx_replay_add_vcpu(GxReplay *r, uint32_t vcpu)
             free(v);
             return -1;
         }
+        v->index = vcpu;
         r->vcpus[vcpu] = v;
     }
     return 0;
@@ -229,6 +231,7 @@ uint64_t gx_replay_edges(GxReplay *r, GxEdge *out, uint64_t max)
 {
     const uint64_t n = r->edges.count ? r->edges.count - 1 : 0;
 
+    gx_strides_flush(r);
     gx_edges_flush(&r->edges);
     if (out && n) {
         memcpy(out, r->edges.edges + 1, (n < max ? n : max) * sizeof(*out));
@@ -241,6 +244,7 @@ uint64_t gx_replay_executions(GxReplay *r, uint64_t *out, uint64_t max)
     if (!r->blocks.capacity) {
         return 0;
     }
+    gx_strides_flush(r);
     gx_edges_flush(&r->edges);
     for (uint64_t id = 0; out && id < r->blocks.count && id < max; id++) {
         out[id] = r->other_arrivals[id];
@@ -344,6 +348,7 @@ static void provisional(const GxReplay *r, int sign)
 /* Open runs of handlers and instructions not yet given to a node count as they are now. */
 void gx_replay_settle(GxReplay *r)
 {
+    gx_strides_flush(r);
     for (unsigned i = 0; i < GX_VCPUS_MAX; i++) {
         if (r->vcpus[i]) {
             gx_engine_charge_context(r, r->vcpus[i]);

@@ -1,15 +1,13 @@
 /*
- * Replay: the loop over the tokens of chunks. A predicted block costs a look into the predictor and one into the two usual
- * successors of the block before; all else is step_slow().
+ * Replay: the loop over the tokens of chunks. Predicted blocks are counted by strides (strides.h) where they were gone
+ * through before. Otherwise one costs a look into the predictor and one into the two usual successors of the block before;
+ * all else is step_slow().
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "replay.h"
 
 #include <stdlib.h>
-
-#define PERIOD_MAX 4096  /* blocks of a loop that is counted by multiplication */
-#define PERIOD_RUN 65536 /* runs below this are not worth the search */
 
 static void fail(GxReplay *r, const char *error, uint64_t offset)
 {
@@ -130,116 +128,151 @@ static void step(GxReplay *r, GxVcpu *v, uint32_t id)
 }
 
 /*
- * Blocks until the predictor's state is (history, prev) again, at most PERIOD_MAX; 0: not so soon. Only for edges that
- * are cached and not the engine's.
+ * At most n predicted blocks, to where a stride ends. False: the next one needs step(). With `record`, they become part of
+ * the stride that is being recorded.
  */
-static uint32_t find_period(const GxReplay *r, const GxVcpu *v)
+static inline __attribute__((always_inline)) bool run_plain(GxReplay *r, GxVcpu *v, uint64_t *n, const bool record)
 {
     const uint32_t *first = v->decoder->table->first;
-    uint32_t history = v->decoder->history;
-    uint32_t prev = v->prev;
-
-    for (uint32_t n = 1; n <= PERIOD_MAX; n++) {
-        const uint32_t key = first[gx_slot(history)];
-        const uint32_t id = gx_id(key);
-        const GxSuccessors *s = &r->edges.successors[prev];
-
-        if (!id || !((s->next[0] == id && !s->flags[0]) || (s->next[1] == id && !s->flags[1]))) {
-            return 0;
-        }
-        history = gx_step(history, key);
-        prev = id;
-        if (history == v->decoder->history && prev == v->prev) {
-            return n;
-        }
-    }
-    return 0;
-}
-
-/* Go round the loop that find_period() found, `times` times at once. */
-static void count_period(GxReplay *r, GxVcpu *v, uint32_t period, uint64_t times)
-{
-    const uint32_t *first = v->decoder->table->first;
-
-    for (uint32_t n = 0; n < period; n++) {
-        const uint32_t key = first[gx_slot(v->decoder->history)];
-        const uint32_t id = gx_id(key);
-        GxSuccessors *s = &r->edges.successors[v->prev];
-
-        s->count[s->next[0] != id] += times;
-        v->n_insns += r->blocks.n_insns[id] * times;
-        v->decoder->history = gx_step(v->decoder->history, key);
-        v->prev = id;
-    }
-    v->n_blocks += period * times;
-}
-
-/* n predicted blocks. False: nothing is predicted (damaged). */
-static bool run_predicted(GxReplay *r, GxVcpu *v, uint64_t n)
-{
-    GxDecoder *d = v->decoder;
-    const uint32_t *first = d->table->first;
     const uint16_t *n_insns = r->blocks.n_insns;
     const uint64_t *ends = r->blocks.end;
-    uint64_t search_at = n;
+    GxSuccessors *successors = r->edges.successors;
+    const GxStack *stack = v->engine.stack;
+    const uint64_t before = v->n_insns;
+    const uint64_t most = *n < GX_STRIDE_RUN ? *n : GX_STRIDE_RUN;
+    uint32_t history = v->decoder->history;
+    uint32_t prev = v->prev;
+    uint64_t insns = 0;
+    uint64_t done = 0;
+    bool usual = true;
 
+    while (done < most) {
+        GxSuccessors *s = &successors[prev];
+        const uint32_t key = first[gx_slot(history)];
+        const uint32_t id = gx_id(key);
+        const unsigned k = s->next[0] != id;
+        GxFrame left = {.ret = 0};
+
+        if (__builtin_expect((k && s->next[1] != id) || !id, 0)) {
+            usual = false;
+            break;
+        }
+        if (s->flags[k]) {
+            if (record) {
+                left = stack->frames[stack->n - 1];
+            }
+            if (!gx_engine_quick(r, &v->engine, id, s->flags[k], ends[prev], before + insns)) {
+                usual = false;
+                break;
+            }
+        }
+        if (record) {
+            gx_stride_predicted(r->strides.record, gx_slot(history), key);
+            gx_stride_step(r->strides.record, v, s->edge[k], s->flags[k], n_insns[id], &left);
+        }
+        s->count[k]++;
+        history = gx_step(history, key);
+        insns += n_insns[id];
+        prev = id;
+        done++;
+        if (done >= GX_STRIDE_MIN && *n >= GX_STRIDE_RUN && gx_stride_ends(history)) {
+            break;
+        }
+    }
+    v->prev = prev;
+    v->n_insns += insns;
+    v->n_blocks += done;
+    v->decoder->history = history;
+    *n -= done;
+    return usual;
+}
+
+/* To block `id`, as part of the stride that is being recorded. False: it is the engine's, and the stride is given up. */
+static bool step_recorded(GxReplay *r, GxVcpu *v, uint32_t id)
+{
+    GxStrideRecord *now = r->strides.record;
+    const GxFrame left = v->engine.stack->frames[v->engine.stack->n - 1];
+    const uint32_t n = gx_edges_find(r, v->prev, id);
+    const uint32_t flags = n ? r->edges.edges[n].flags : GX_EDGE_SPECIAL;
+
+    if (flags & GX_EDGE_CALL) { /* that the engine knows the node at once */
+        gx_tree_find(&r->tree, left.node, r->blocks.fn_first[id], GX_NODE_CALL);
+    }
+    if (flags && !gx_engine_quick(r, &v->engine, id, flags, r->blocks.end[v->prev], v->n_insns)) {
+        now->on = false;
+        return false;
+    }
+    r->edges.edges[n].count++;
+    arrive(r, v, id);
+    gx_stride_step(now, v, n, flags, r->blocks.n_insns[id], &left);
+    return true;
+}
+
+/* One predicted block, whatever it is. False: nothing is predicted (damaged). */
+static bool step_predicted(GxReplay *r, GxVcpu *v)
+{
+    GxStrideRecord *now = r->strides.record;
+    const uint32_t slot = gx_slot(v->decoder->history);
+    const uint32_t id = gx_decoder_predicted(v->decoder);
+
+    if (!id) {
+        return gx_decoder_fail(v->decoder, "a run where nothing is predicted");
+    }
+    if (now && now->on) {
+        gx_stride_predicted(now, slot, gx_key(id));
+        if (step_recorded(r, v, id)) {
+            return true;
+        }
+    }
+    step(r, v, id);
+    return true;
+}
+
+/* n predicted blocks. False: damaged. */
+static bool run_predicted(GxReplay *r, GxVcpu *v, uint64_t n)
+{
     while (n && !r->error) {
-        GxSuccessors *successors = r->edges.successors;
-        const uint64_t before = v->n_insns;
-        uint32_t history = d->history;
-        uint32_t prev = v->prev;
-        uint64_t insns = 0;
-        uint64_t left = n;
-        uint64_t stop = 0;
-        uint32_t id = 0;
+        bool usual = false;
 
-        if (v->cut || v->trap_event) {
-            stop = left; /* the next block goes the slow way */
-        } else if (n >= PERIOD_RUN) {
-            const uint32_t period = n <= search_at ? find_period(r, v) : 0;
-
-            if (period) {
-                count_period(r, v, period, n / period);
-                n %= period;
-                continue;
+        if (r->strides.record && r->strides.record->on) { /* a stride of tokens */
+            usual = run_plain(r, v, &n, true);
+        } else if (!v->cut && !v->trap_event) {
+            n -= gx_strides_run(r, v, n);
+            if (n >= GX_STRIDE_RUN && gx_stride_begin(r, v, NULL, 0)) {
+                usual = run_plain(r, v, &n, true);
+                gx_stride_end(r, v, NULL);
+            } else {
+                usual = run_plain(r, v, &n, false);
             }
-            search_at = n <= search_at ? n - PERIOD_RUN / 2 : search_at;
-            stop = search_at;
         }
-        while (left > stop) {
-            GxSuccessors *s = &successors[prev];
-            uint32_t key;
-            unsigned k;
-
-            key = first[gx_slot(history)];
-            id = gx_id(key);
-            k = s->next[0] != id;
-            if (__builtin_expect((k && s->next[1] != id) || !id, 0)) {
-                break;
+        if (!usual && n) {
+            if (!step_predicted(r, v)) {
+                return false;
             }
-            if (s->flags[k] && !gx_engine_quick(r, &v->engine, id, s->flags[k], ends[prev], before + insns)) {
-                break;
-            }
-            s->count[k]++;
-            history = gx_step(history, key);
-            insns += n_insns[id];
-            prev = id;
-            left--;
-        }
-        v->prev = prev;
-        v->n_insns += insns;
-        v->n_blocks += n - left;
-        d->history = history;
-        n = left;
-        if (left > stop || v->cut || v->trap_event) {
-            if (!(id = gx_decoder_predicted(d))) {
-                return gx_decoder_fail(d, "a run where nothing is predicted");
-            }
-            step(r, v, id);
             n--;
         }
     }
     return !r->error;
+}
+
+/* The block of a SECOND or NEW token. False: damaged. */
+static bool take_block(GxReplay *r, GxVcpu *v, const GxToken *t)
+{
+    GxDecoder *d = v->decoder;
+    GxStrideRecord *now = r->strides.record;
+    const bool record = now && now->on;
+    uint32_t id;
+
+    if (record) {
+        gx_stride_change(now, d->table, gx_slot(d->history), t->kind == GX_TOKEN_SECOND);
+    }
+    if (!(id = gx_decoder_take(d, t))) {
+        return false;
+    }
+    if (!record || !step_recorded(r, v, id)) {
+        step(r, v, id);
+    }
+    return true;
 }
 
 static void forget_context(GxReplay *r, GxVcpu *v)
@@ -297,6 +330,35 @@ static bool take_event(GxReplay *r, GxVcpu *v, const GxToken *t)
     }
 }
 
+static void stop_record(GxReplay *r)
+{
+    if (r->strides.record) {
+        r->strides.record->on = false;
+    }
+}
+
+/* At token t: whether strides have gone on; else one may be recorded from here on, or one that is being recorded ends. */
+static bool stride_of_tokens(GxReplay *r, GxVcpu *v, const uint8_t *raw, size_t length, const GxToken *t, uint64_t room)
+{
+    GxStrideRecord *now = r->strides.record;
+    const bool fits = t->kind <= GX_TOKEN_NEW && t->run <= GX_STRIDE_RUN && !v->decoder->run_done && t->run < room;
+
+    if (now && now->on) {
+        if (fits && now->n_blocks < GX_STRIDE_TOKENS) {
+            return false;
+        }
+        gx_stride_end(r, v, raw);
+    }
+    if (!fits || v->cut || v->trap_event) {
+        return false;
+    }
+    if (gx_strides_tokens(r, v, raw, length, room)) {
+        return true;
+    }
+    gx_stride_begin(r, v, raw, length);
+    return false;
+}
+
 /*
  * Give a chunk, or more of it, to the replay; goes at most `budget` blocks (about) far. Result: 0 all of it is done,
  * 1 call again, -1 damaged (gx_replay_error).
@@ -324,10 +386,14 @@ int gx_replay_feed(GxReplay *r, uint32_t vcpu, uint64_t seq, const uint8_t *raw,
     d->max_id = r->blocks.count - 1;
     v->provisional = 0;
     until = v->n_blocks + budget;
+    stop_record(r);
     while (gx_decoder_peek(d, raw, length, &t)) {
         const uint64_t room = v->n_blocks < until ? until - v->n_blocks : 0;
         const uint64_t n = t.run < room ? t.run : room;
 
+        if (stride_of_tokens(r, v, raw, length, &t, room)) {
+            continue;
+        }
         if (!run_predicted(r, v, n)) {
             break;
         }
@@ -336,14 +402,12 @@ int gx_replay_feed(GxReplay *r, uint32_t vcpu, uint64_t seq, const uint8_t *raw,
             return 1;
         }
         if (t.kind <= GX_TOKEN_NEW) {
-            const uint32_t id = gx_decoder_take(d, &t);
-
-            if (!id) {
+            if (!take_block(r, v, &t)) {
                 break;
             }
-            step(r, v, id);
             continue;
         }
+        stop_record(r);
         if (t.kind == GX_TOKEN_EVENT && !take_event(r, v, &t)) {
             break;
         }

@@ -115,9 +115,11 @@ typedef struct GxCut {
 } GxCut;
 
 #include "engine.h"
+#include "strides.h"
 
 typedef struct GxVcpu {
     GxDecoder *decoder;
+    uint32_t index;
     uint64_t next_seq;    /* of the chunk to begin next */
     bool open;            /* a chunk has been begun and not ended */
     uint32_t prev;        /* last block, 0: none since start, gap or reset */
@@ -158,6 +160,7 @@ typedef struct GxReplay {
     int profile;              /* GX_PROFILE_* */
     GxStats stats;
     GxTree tree;
+    GxStrides strides;
     GxHandler *handlers;
     uint32_t n_handlers, handlers_capacity;
     GxVcpu *vcpus[GX_VCPUS_MAX];

@@ -43,6 +43,7 @@ void gx_trap_learn(GxReplay *r, uint64_t address)
         return;
     }
     r->stats.late += gx_set_has(&r->task_starts, address);
+    gx_strides_clear(r);
     gx_edges_flush(&r->edges);
     for (uint32_t n = 1; n < r->edges.count; n++) {
         GxEdge *edge = &r->edges.edges[n];

@@ -59,7 +59,7 @@ void gx_tree_free(GxTree *t)
     free(t->index);
 }
 
-uint32_t gx_tree_child(GxTree *t, uint32_t parent, uint32_t fn, unsigned kind)
+uint32_t gx_tree_find(GxTree *t, uint32_t parent, uint32_t fn, unsigned kind)
 {
     const uint32_t last = t->nodes[parent].last_child;
     uint32_t i, n;
@@ -73,19 +73,27 @@ uint32_t gx_tree_child(GxTree *t, uint32_t parent, uint32_t fn, unsigned kind)
             return n;
         }
     }
+    return 0;
+}
+
+uint32_t gx_tree_child(GxTree *t, uint32_t parent, uint32_t fn, unsigned kind)
+{
+    uint32_t i, n;
+
+    if ((n = gx_tree_find(t, parent, fn, kind))) {
+        return n;
+    }
     if (t->nodes[parent].depth >= GX_NODE_DEPTH_MAX || t->count >= GX_NODES_MAX) {
         t->cut_calls++;
         return parent;
     }
-    if (t->count + 1 >= t->capacity) {
-        if (!grow(t)) {
-            t->cut_calls++;
-            return parent;
-        }
-        i = child_hash(parent, fn, kind) & (t->index_size - 1);
-        while (t->index[i]) {
-            i = (i + 1) & (t->index_size - 1);
-        }
+    if (t->count + 1 >= t->capacity && !grow(t)) {
+        t->cut_calls++;
+        return parent;
+    }
+    i = child_hash(parent, fn, kind) & (t->index_size - 1);
+    while (t->index[i]) {
+        i = (i + 1) & (t->index_size - 1);
     }
     n = t->count++;
     t->nodes[n] =

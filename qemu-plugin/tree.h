@@ -52,7 +52,9 @@ typedef struct GxFunctionCost {
 
 bool gx_tree_init(GxTree *t);
 void gx_tree_free(GxTree *t);
-/* The child of `parent` for fn, made when new. Where the tree is full or too deep: `parent` itself, and it is counted. */
+/* The child of `parent` for fn; 0: there is none. */
+uint32_t gx_tree_find(GxTree *t, uint32_t parent, uint32_t fn, unsigned kind);
+/* The same, made when new. Where the tree is full or too deep: `parent` itself, and it is counted. */
 uint32_t gx_tree_child(GxTree *t, uint32_t parent, uint32_t fn, unsigned kind);
 
 /* Inclusive cost by node: `out` has t->count elements. */
