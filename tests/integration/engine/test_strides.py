@@ -48,7 +48,8 @@ def test_strides_of_a_long_run_count_what_single_blocks_do(
     program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elf, recording = firmware_path(program, "mps2-an385"), tmp_path / "run.rec"
-    gdbext("record", elf, "--board", "mps2-an385", "--insns", "5000000", "-o", recording, runtime=tmp_path)
+    words = ("--board", "mps2-an385", "--insns", 5_000_000, "-o", recording)
+    gdbext("record", elf, *words, runtime=tmp_path)
 
     found = Found(recording, elf)
 
