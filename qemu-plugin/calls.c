@@ -88,6 +88,16 @@ int gx_stack_find_return(const GxStack *s, uint64_t address)
     return -1;
 }
 
+bool gx_stack_at_base(const GxStack *s)
+{
+    for (uint32_t i = s->n; i > 1; i--) {
+        if (!s->frames[i - 1].tail) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool gx_stack_switches(const GxStack *s)
 {
     for (uint32_t i = s->n; i > 0; i--) {

@@ -27,17 +27,6 @@ void gx_engine_reset(GxReplay *r, GxVcpu *v)
 
 /* --- one step ------------------------------------------------------------------------------------------------------------- */
 
-/* The handler itself runs, or a function it went on to by tail calls; none that it called. */
-static bool at_base(const GxStack *s)
-{
-    for (uint32_t i = s->n; i > 1; i--) {
-        if (!s->frames[i - 1].tail) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* What seemed a trap was an indirect call of a handler: it returned to after the call. Rule T6. */
 static bool was_call(GxReplay *r, GxVcpu *v, uint64_t address)
 {
@@ -47,7 +36,7 @@ static bool was_call(GxReplay *r, GxVcpu *v, uint64_t address)
     GxStack *s;
     uint32_t edge, node;
 
-    if (!top->maybe_call || !at_base(&top->stack) || address != r->blocks.end[top->interrupted.from]) {
+    if (!top->maybe_call || !gx_stack_at_base(&top->stack) || address != r->blocks.end[top->interrupted.from]) {
         return false;
     }
     if ((edge = gx_edges_find(r, top->interrupted.from, top->entry))) {
@@ -91,10 +80,10 @@ static bool leaves_handler(GxReplay *r, GxVcpu *v, uint32_t id)
     }
     if (kind == GX_END_RETURN) { /* out of a function that the handler called to another handler: that one nests */
         return gx_stack_find_return(&top->stack, address) < 0 &&
-               (at_base(&top->stack) || v->trap_event || r->has_events || !gx_set_has(&r->vectors, address));
+               (gx_stack_at_base(&top->stack) || v->trap_event || r->has_events || !gx_set_has(&r->vectors, address));
     }
     /* A jump through a pointer, unless it goes where something was interrupted. */
-    return kind == GX_END_JUMP_INDIRECT && at_base(&top->stack) &&
+    return kind == GX_END_JUMP_INDIRECT && gx_stack_at_base(&top->stack) &&
            (v->trap_event ||
             gx_context_fits(r, gx_stack_below(e, e->n_levels), &top->interrupted, address, now) >= GX_FIT_AGAIN ||
             gx_task_find(r, e, address, GX_FIT_AGAIN, now, &ambiguous) >= 0 ||
@@ -137,6 +126,10 @@ static void begin(GxReplay *r, GxVcpu *v, uint32_t id)
     if (r->observed) {
         gx_slices_run(r, e, true, 0);
     }
+    e->inside = !gx_set_has(&r->resets, r->blocks.address[id]);
+    e->n_began = 0;
+    e->began_self = e->tasks[0].self;
+    gx_trap_begins_inside(r, v);
 }
 
 static bool decide(GxReplay *r, GxVcpu *v, uint32_t id)
@@ -151,13 +144,16 @@ static bool decide(GxReplay *r, GxVcpu *v, uint32_t id)
         begin(r, v, id);
         return false;
     }
+    if (trap_return && !e->n_levels && e->inside && gx_stack_at_base(&e->tasks[e->task].stack)) { /* T9 */
+        gx_trap_began_inside(r, v);
+    }
     if (trap_return && e->n_levels) {
         gx_trap_leave(r, v, id);
         return false;
     }
     if (v->trap_event) { /* T1 */
         if (e->n_levels && !v->cut && (b->flags[v->prev] & GX_FLAG_MAY_EXC_RETURN) &&
-            (gx_probe_from_thread(gx_probe(v)) || at_base(&e->levels[e->n_levels - 1].stack))) {
+            (gx_probe_from_thread(gx_probe(v)) || gx_stack_at_base(&e->levels[e->n_levels - 1].stack))) {
             gx_trap_leave(r, v, id); /* the handler ended and another began */
         } else {
             gx_trap_enter(r, v, now, id, false, false);

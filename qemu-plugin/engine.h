@@ -101,6 +101,7 @@ typedef struct GxLevel {
     uint32_t trap;    /* index into the traps table */
     uint32_t handler; /* index into the handlers table */
     bool maybe_call;  /* entered by an indirect branch: may prove to be a call */
+    bool partial;     /* its entry was not recorded */
     bool probed;      /* Cortex-M: a probe told the number of the exception, and will tell when it changes */
     uint32_t exception;
     uint64_t self; /* instructions of this run of the handler, nested traps not among them */
@@ -131,6 +132,8 @@ typedef struct GxHandler {
     GxHistogram period;  /* instructions from one entry to the next */
 } GxHandler;
 
+#define GX_BEGAN_MAX 64
+
 /* One vCPU. */
 typedef struct GxEngine {
     GxTask *tasks;
@@ -143,6 +146,10 @@ typedef struct GxEngine {
     uint64_t context_charged; /* and to tasks and handlers */
     uint64_t suspect;         /* where an indirect branch went that fits no call, plus 1: perhaps a handler */
     uint64_t order;           /* of suspensions */
+    bool inside;              /* what runs since the recording began may be a handler; then */
+    uint32_t n_began;         /* these nodes are not a task's: */
+    uint32_t began[GX_BEGAN_MAX];
+    uint64_t began_self; /* instructions of its task before */
 } GxEngine;
 
 #endif

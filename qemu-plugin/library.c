@@ -63,6 +63,7 @@ void gx_replay_free(GxReplay *r)
     free(r->resets.slots);
     free(r->call_ends.slots);
     free(r->task_starts.slots);
+    free(r->handler_fns);
     free(r->interrupts.slots);
     free(r->exceptions.slots);
     gx_slices_free(r->observed);
@@ -199,6 +200,15 @@ int gx_replay_add_vector(GxReplay *r, uint64_t address, int kind)
         return -1;
     }
     return gx_set_add(&r->vectors, address) ? 0 : -1;
+}
+
+int gx_replay_add_handler_function(GxReplay *r, uint32_t fn, uint64_t address)
+{
+    if (!resize(&r->handler_fns, sizeof(*r->handler_fns), r->n_handler_fns + 1)) {
+        return -1;
+    }
+    r->handler_fns[r->n_handler_fns++] = (GxHandlerFn){.fn = fn, .address = address};
+    return 0;
 }
 
 int gx_replay_add_reset(GxReplay *r, uint64_t address) { return gx_set_add(&r->resets, address) ? 0 : -1; }

@@ -90,6 +90,8 @@ GX_PUBLIC int gx_replay_add_blocks(GxReplay *r, const uint8_t *entries, size_t l
 GX_PUBLIC int gx_replay_add_vcpu(GxReplay *r, uint32_t vcpu);
 /* A handler's entry; kind: GX_NODE_INTERRUPT, GX_NODE_EXCEPTION, or 0 where that is not known. */
 GX_PUBLIC int gx_replay_add_vector(GxReplay *r, uint64_t address, int kind);
+/* The function with this number begins with the handler at `address`. */
+GX_PUBLIC int gx_replay_add_handler_function(GxReplay *r, uint32_t fn, uint64_t address);
 GX_PUBLIC int gx_replay_add_reset(GxReplay *r, uint64_t address);
 /* A live recording: how many instructions of the vCPU's last block were begun, as far as known; 0 all. */
 GX_PUBLIC void gx_replay_provisional(GxReplay *r, uint32_t vcpu, uint32_t begun);

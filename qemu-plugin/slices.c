@@ -328,6 +328,20 @@ void gx_slices_was_call(GxReplay *r, GxStack *stack, uint32_t node)
     close_slices(r, s, 0, 0);
 }
 
+void gx_slices_began_inside(GxReplay *r, GxEngine *e, unsigned kind)
+{
+    GxOpens *s = &e->levels[0].stack.slices;
+
+    s->placed = false;
+    place(r, &e->levels[0].stack, s);
+    e->tasks[e->task].stack.slices.placed = false;
+    if (s->n) {
+        s->opens[0].kind = (uint8_t)kind;
+        s->opens[0].flags |= GX_SLICE_OPEN_START;
+    }
+    r->observed->vcpus[r->observed->vcpu].running = false;
+}
+
 void gx_slices_levels(GxReplay *r, GxEngine *e, uint32_t to, unsigned flags)
 {
     for (uint32_t i = e->n_levels; i > to; i--) {

@@ -129,6 +129,8 @@ void gx_slices_above(struct GxStack *s);
 void gx_slices_drop(struct GxReplay *r, struct GxStack *s, uint32_t first);
 /* The top handler was a call, to be known as `node`. */
 void gx_slices_was_call(struct GxReplay *r, struct GxStack *s, uint32_t node);
+/* What the current task had open is the first handler's, of this kind; the task did not run. */
+void gx_slices_began_inside(struct GxReplay *r, struct GxEngine *e, unsigned kind);
 /* Handlers from level `to` (0: the first) on are about to be over. */
 void gx_slices_levels(struct GxReplay *r, struct GxEngine *e, uint32_t to, unsigned flags);
 /* The current task stops, or begins, to run. */

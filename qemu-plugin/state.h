@@ -141,6 +141,12 @@ typedef struct GxAddressSet {
 /* What is special about the traps of a target. Twin: gdbext/replay/replay.py. */
 enum { GX_PROFILE_OTHER = 0, GX_PROFILE_M = 1, GX_PROFILE_AARCH64 = 2, GX_PROFILE_A32 = 3, GX_PROFILE_X86 = 4 };
 
+/* A function that begins with a handler. */
+typedef struct GxHandlerFn {
+    uint32_t fn;
+    uint64_t address;
+} GxHandlerFn;
+
 typedef struct GxReplay {
     GxBlocks blocks;
     GxEdges edges;
@@ -152,7 +158,9 @@ typedef struct GxReplay {
     uint32_t n_traps, traps_capacity;
     GxAddressSet vectors; /* handler entries: from the vector table, and learned */
     GxAddressSet resets;
-    GxAddressSet call_ends;   /* addresses that a call returns to */
+    GxAddressSet call_ends; /* addresses that a call returns to */
+    GxHandlerFn *handler_fns;
+    uint32_t n_handler_fns;
     GxAddressSet task_starts; /* where a trap return began a task */
     GxAddressSet interrupts;  /* handlers known to be asynchronous, */
     GxAddressSet exceptions;  /* and synchronous */
@@ -200,6 +208,8 @@ void gx_calls_unmatched(GxReplay *r, GxStack *s, uint32_t from, uint32_t id);
 int gx_stack_find_return(const GxStack *s, uint64_t address);
 /* An activation of this function? The newest one's index; -1: none. */
 int gx_stack_find_function(const GxStack *s, uint32_t fn);
+/* What was called first runs, or a function it went on to by tail calls; none that it called. */
+bool gx_stack_at_base(const GxStack *s);
 /* The routine that runs, or one that went on to it by tail calls, loads the stack pointer. */
 bool gx_stack_switches(const GxStack *s);
 /* The newest activation returns to this address? The index of what was called; -1: it does not. */
@@ -245,6 +255,10 @@ GxSpFit gx_probe_sp(const GxProbe *p, const GxContext *c);
 void gx_trap_learn(GxReplay *r, uint64_t address);
 void gx_trap_enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, bool tail_chained, bool maybe_call);
 void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id);
+/* What runs since the recording began is a handler. Rule T9. */
+void gx_trap_began_inside(GxReplay *r, GxVcpu *v);
+/* The same, if what is at the bottom of the stack is a function that begins with a handler (Cortex-M). */
+void gx_trap_begins_inside(GxReplay *r, GxVcpu *v);
 bool gx_trap_infers_chains(const GxReplay *r);
 /* A trap return with no trap open goes on in a task that a trap had suspended. False: there is none. Rule R4. */
 bool gx_trap_resume_task(GxReplay *r, GxVcpu *v, uint32_t id);

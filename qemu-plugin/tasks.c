@@ -72,6 +72,7 @@ void gx_task_switch(GxReplay *r, GxEngine *e, uint32_t task)
     GxTask *t = &e->tasks[task];
 
     e->task = task;
+    e->inside = false;
     t->suspended = false;
     t->doubtful = false;
     t->place = (GxContext){.from = 0};
@@ -105,6 +106,7 @@ void gx_task_begin(GxReplay *r, GxEngine *e, uint32_t id)
         e->task = e->n_tasks++;
         e->tasks[e->task] = (GxTask){.entry_fn = r->blocks.fn_first[id]};
     }
+    e->inside = false;
     e->tasks[e->task].suspended = false;
     e->tasks[e->task].began_at = 0;
     e->tasks[e->task].switches_in++;
@@ -303,6 +305,7 @@ void gx_tasks_edge(GxReplay *r, GxVcpu *v, uint32_t from, uint32_t id)
         }
         if (!switch_by_return(r, v, id)) {
             gx_calls_unmatched(r, s, from, id);
+            gx_trap_begins_inside(r, v);
         }
     }
     if (b->flags[id] & GX_FLAG_SWITCH) {

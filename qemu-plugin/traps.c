@@ -146,6 +146,7 @@ void gx_trap_enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, b
     level->trap = trap;
     level->handler = (uint32_t)(h - r->handlers);
     level->maybe_call = maybe_call;
+    level->partial = false;
     level->self = 0;
     gx_stack_begin(r, &level->stack, id, kind);
     r->traps[trap].count++;
@@ -162,6 +163,100 @@ void gx_trap_enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, b
     }
     h->last_entry = v->n_insns + 1;
     gx_trap_learn(r, address);
+}
+
+/* --- a recording that begins in a handler -------------------------------------------------------------------------------- */
+
+/* Where the handler begins that function fn is part of, as far as is known; else `address`. */
+static uint64_t handler_start(const GxReplay *r, uint32_t fn, uint64_t address)
+{
+    const GxBlocks *b = &r->blocks;
+
+    for (uint32_t i = 0; i < r->n_handler_fns; i++) {
+        if (r->handler_fns[i].fn == fn) {
+            return r->handler_fns[i].address;
+        }
+    }
+    for (uint32_t id = 1; fn && id < b->count; id++) {
+        if (b->fn_first[id] == fn && b->is_entry[id]) {
+            return b->address[id];
+        }
+    }
+    return address;
+}
+
+void gx_trap_began_inside(GxReplay *r, GxVcpu *v)
+{
+    GxEngine *e = &v->engine;
+    GxTask *t = &e->tasks[e->task];
+    const uint64_t address = handler_start(r, t->stack.frames[0].fn, r->blocks.address[v->prev]);
+    const unsigned kind = trap_kind(r, v, (GxContext){.from = 0}, address, false);
+    GxHandler *h = gx_handler(r, address);
+    GxLevel *level = &e->levels[0];
+    const GxStack empty = level->stack;
+
+    if (r->error) {
+        return;
+    }
+    gx_engine_charge_context(r, v);
+    h->kinds |= 1u << kind;
+    h->max_nesting = h->max_nesting ? h->max_nesting : 1;
+    *level = (GxLevel){.stack = t->stack, .handler = (uint32_t)(h - r->handlers), .partial = true};
+    level->self = t->self - e->began_self;
+    h->self += level->self;
+    t->self = e->began_self;
+    t->run_start = e->began_self;
+    t->stack = empty;
+    t->stack.n = 0;
+    e->n_levels = 1;
+    e->stack = &level->stack;
+    if (r->observed) {
+        gx_slices_began_inside(r, e, kind);
+    }
+    gx_tree_rekind(&r->tree, level->stack.frames[0].node, kind);
+    for (uint32_t i = 0; i < e->n_began; i++) {
+        gx_tree_rekind(&r->tree, e->began[i], kind);
+    }
+    e->n_began = 0;
+}
+
+void gx_trap_begins_inside(GxReplay *r, GxVcpu *v)
+{
+    GxEngine *e = &v->engine;
+    const GxStack *s = &e->tasks[e->task].stack;
+
+    if (!e->inside || e->n_levels || s->n != 1 || s->frames[0].has_ret) {
+        return;
+    }
+    for (uint32_t i = 0; r->profile == GX_PROFILE_M && i < r->n_handler_fns; i++) {
+        if (r->handler_fns[i].fn == s->frames[0].fn) {
+            gx_trap_began_inside(r, v);
+            return;
+        }
+    }
+    if (e->n_began < GX_BEGAN_MAX) {
+        e->began[e->n_began++] = s->frames[0].node;
+    } else {
+        e->inside = false;
+    }
+}
+
+/* The handler in which the recording began is over: its task begins where it goes on. */
+static void begin_below(GxReplay *r, GxVcpu *v, uint32_t id)
+{
+    GxEngine *e = &v->engine;
+    GxTask *t = &e->tasks[e->task];
+
+    if (t->switches_in == 1) {
+        t->entry_fn = r->blocks.fn_first[id];
+    }
+    gx_set_add(&r->task_starts, r->blocks.address[id]); /* T7 */
+    gx_stack_begin(r, &t->stack, id, GX_NODE_TASK);
+    if (r->observed) {
+        gx_slices_run(r, e, true, 0);
+    }
+    e->began_self = t->self;
+    gx_trap_begins_inside(r, v); /* another one, which the first had interrupted */
 }
 
 /* --- return -------------------------------------------------------------------------------------------------------------- */
@@ -191,7 +286,9 @@ static GxContext close_level(GxReplay *r, GxVcpu *v)
         gx_slices_levels(r, &v->engine, v->engine.n_levels - 1, 0);
     }
     level = &v->engine.levels[--v->engine.n_levels];
-    gx_histogram_add(&r->handlers[level->handler].insns, level->self);
+    if (!level->partial) {
+        gx_histogram_add(&r->handlers[level->handler].insns, level->self);
+    }
     return level->interrupted;
 }
 
@@ -306,6 +403,10 @@ void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id)
             gx_slices_levels(r, e, 0, GX_SLICE_OPEN_END);
         }
         e->n_levels = 0;
+    }
+    if (!e->tasks[e->task].stack.n) { /* T9 */
+        begin_below(r, v, id);
+        return;
     }
     gx_task_suspend(r, v, c);
     if (at >= 0) {

@@ -106,6 +106,20 @@ uint32_t gx_tree_child(GxTree *t, uint32_t parent, uint32_t fn, unsigned kind)
     return n;
 }
 
+void gx_tree_rekind(GxTree *t, uint32_t node, unsigned kind)
+{
+    GxNode *n = &t->nodes[node];
+    uint32_t i;
+
+    if (n->kind == kind || n->parent) {
+        return;
+    }
+    n->kind = (uint16_t)kind; /* its old place in the index finds nothing any more */
+    for (i = child_hash(0, n->fn, kind) & (t->index_size - 1); t->index[i]; i = (i + 1) & (t->index_size - 1)) {
+    }
+    t->index[i] = node;
+}
+
 /* A child comes after its parent, so one pass from the end adds up everything. */
 void gx_tree_inclusive(const GxTree *t, uint64_t *out)
 {

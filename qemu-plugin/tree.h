@@ -57,6 +57,8 @@ uint32_t gx_tree_find(GxTree *t, uint32_t parent, uint32_t fn, unsigned kind);
 /* The same, made when new. Where the tree is full or too deep: `parent` itself, and it is counted. */
 uint32_t gx_tree_child(GxTree *t, uint32_t parent, uint32_t fn, unsigned kind);
 
+/* A root of the tree turns out to be of another kind. */
+void gx_tree_rekind(GxTree *t, uint32_t node, unsigned kind);
 /* Inclusive cost by node: `out` has t->count elements. */
 void gx_tree_inclusive(const GxTree *t, uint64_t *out);
 /* Costs by function number below n_functions. False: no memory. */

@@ -41,7 +41,8 @@ class Handler:
         name: the function at `address`, with the offset into it (`vectors+0x280`).
         vectors: names of the vector table's entries that lead to it; none where there is no table.
         kinds: those of `interrupt`, `exception` and `unknown` (one of them) that it was entered by.
-        count: times it was entered; `complete` of them also returned.
+        count: times it was entered (not where the recording began in it); `complete` of them also
+            returned.
         tail_chained: of `count`, those that began directly after another handler.
         self_insns: in all, with what it called, without handlers that interrupted it.
         min_insns: least instructions of a complete run; median and most likewise.
@@ -105,7 +106,7 @@ def report_interrupts(program: Program, vectors: Mapping[int, Sequence[str]]) ->
     handlers = [
         _handler(program, row, tuple(vectors.get(row.address, ())))
         for row in program.calls.handlers
-        if row.runs
+        if row.runs or row.self_insns
     ]
     return InterruptsReport(
         instructions=tables.instructions,

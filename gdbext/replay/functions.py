@@ -34,6 +34,10 @@ class FunctionNumbers:
         function = self._symbols.function_at(address)
         return self._numbers.get(function.address, 0) if function is not None else 0
 
+    def beginning_at(self, address: int) -> int:
+        """Number of the function whose first instruction is at `address`; 0 if there is none."""
+        return self._numbers.get(address, 0)
+
     def of_blocks(self, blocks: BlockTable, first: int) -> tuple[array[int], array[int], bytes]:
         """For the blocks from `first` on: function of the first instruction and of the last, and
         whether the first one is the first of its function (arrays of u32, u32, u8)."""

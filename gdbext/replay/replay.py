@@ -179,6 +179,9 @@ class Replay:
             self._handle = int(handle)
             for address, kind in self._vectors.items():
                 self._lib.gx_replay_add_vector(self._handle, address, kind)
+                number = self._functions.beginning_at(address) if self._functions else 0
+                if number:
+                    self._lib.gx_replay_add_handler_function(self._handle, number, address)
             for address in self._resets:
                 self._lib.gx_replay_add_reset(self._handle, address)
         return self._handle

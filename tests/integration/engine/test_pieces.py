@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gdbext.replay.calls import HANDLER_KINDS, TreeRow
 from gdbext.symbols import Symbols
 from gdbext.target.boards import load_board
 from tests.integration.engine.runs import BOARDS, FindQemu, assert_sums
@@ -74,6 +75,50 @@ def test_start_in_a_deep_stack(
     assert calls["bottom"] - calls_of_starts(found)["bottom"] == rounds
 
 
+@pytest.mark.parametrize("place", ["handler", "tick_helper"])
+@pytest.mark.parametrize("board_name", BOARDS)
+def test_start_in_a_handler(
+    board_name: str, place: str, find_qemu: FindQemu, tmp_path: Path
+) -> None:
+    # With -O2 the handler of Cortex-M goes on to gx_timer_tick by a tail call: it is not known.
+    board, program = (
+        load_board(board_name),
+        Program(board_name, "O0" if "mps2" in board_name else "O2"),
+    )
+    directory = tmp_path / "t"
+    handler = {"mps2-an385": "SysTick_Handler", "virt-rv32": "trap_entry"}.get(board_name)
+    if handler is None:
+        if place == "handler":
+            pytest.skip("its handlers have no names of their own")
+        handler = place
+
+    with running(
+        board, program.elf, find_qemu(board.qemu), directory, icount(board), record=False, gdb=True
+    ) as qemu:
+        with Stub(qemu.gdb) as stub, qemu.control() as control:
+            run_to(stub, program.at(handler if place == "handler" else place), 5)
+            control.start()
+            stub.step()
+            stub.go()
+            assert qemu.wait() == 0, qemu.text()
+        books = read_books(qemu.text())
+
+    found = Found(directory, program.elf)
+    assert_sums(found)
+    stats = found.stats
+    # The fifth run of the handler had begun; it returns, and all that come after it are complete.
+    assert stats.traps == books.counters["interrupts"] - 5
+    assert stats.trap_returns == stats.traps + 1
+    assert sum(row.runs for row in found.tables.handlers) == stats.traps
+    assert found.calls()["tick_helper"] == books.counters["interrupts"] - 4
+    assert len(found.tables.tasks) == 1
+    assert stats.context_starts == stats.task_switches == stats.unmatched_returns == 0
+    # No function of the handlers is in a task's part of the tree.
+    assert not {"tick_helper", "gx_timer_tick"} & {
+        found.name(node.function) for node in found.nodes[1:] if not in_handler(found, node)
+    }
+
+
 @pytest.mark.parametrize("board_name", BOARDS)
 def test_stopped_and_started_again(board_name: str, find_qemu: FindQemu, tmp_path: Path) -> None:
     board, program = load_board(board_name), Program(board_name, "O2")
@@ -135,6 +180,13 @@ def test_system_reset_in_the_middle(board_name: str, find_qemu: FindQemu, tmp_pa
     assert calls["main"] == 2
     assert calls["bottom"] == books.calls["bottom"] + 2
     assert calls["round"] == books.calls["round"] + 3
+
+
+def in_handler(found: Found, node: TreeRow) -> bool:
+    """Whether a node of the tree is below a handler."""
+    while node.parent:
+        node = found.nodes[node.parent]
+    return node.kind in HANDLER_KINDS
 
 
 def calls_of_starts(found: Found) -> Counter[str]:
