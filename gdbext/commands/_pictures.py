@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gdbext.commands.registry import Argument
+from gdbext.render.numbers import counted
 
 if TYPE_CHECKING:
     from gdbext.analyses.graph import CallGraph
@@ -32,7 +33,10 @@ def draw_graph(context: Context, path: Path, graph: CallGraph) -> None:
 
     write_picture(graph_dot(graph), path.expanduser())
     more = f", {graph.hidden:,} left out (--top N shows more)" if graph.hidden else ""
-    _say(context, f"{path}: {len(graph.nodes):,} functions, {len(graph.arcs):,} arrows{more}")
+    _say(
+        context,
+        f"{path}: {counted(len(graph.nodes), 'function')}, {counted(len(graph.arcs), 'arrow')}{more}",
+    )
 
 
 def draw_tree(context: Context, path: Path, tree: CallTree) -> None:
@@ -42,7 +46,7 @@ def draw_tree(context: Context, path: Path, tree: CallTree) -> None:
     write_picture(tree_dot(tree), path.expanduser())
     shown, hidden = tree.sizes()
     more = f", {hidden:,} left out (--top N shows more)" if hidden else ""
-    _say(context, f"{path}: {shown:,} paths of calls{more}")
+    _say(context, f"{path}: {counted(shown, 'path')} of calls{more}")
 
 
 def _say(context: Context, text: str) -> None:

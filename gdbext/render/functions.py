@@ -73,12 +73,12 @@ def render_callees(page: Page, report: CalleesReport, top: int | None) -> None:
         how_to_see_more="--top N shows more",
     )
     for callee in report.callees:
-        # Costs are known for a callee as a whole: they stand with its first call site.
+        # Costs are known for a callee as a whole: they stand with its first call site, the others repeat it.
         cost = "?" if callee.inclusive_insns is None else amount(callee.inclusive_insns)
         for site in callee.sites:
             where = place(site.file, site.line)
             table.add(amount(site.count), cost, callee.function.name, where, address(site.address))
-            cost = ""
+            cost = '"'
     page.table(table.bound(top))
     render_repairs(page, report.repairs)
 
@@ -93,9 +93,13 @@ def _render_entries(page: Page, entries: Entries) -> None:
         if count
     ]
     how = f" ({', '.join(parts)})" if parts else ""
-    page.line(f"called {_times(entries.calls)}{how}" if entries.calls else "never called")
-    if entries.trap:
-        page.line(f"entered {_times(entries.trap)} by interrupt or exception")
+    trapped = f"entered {_times(entries.trap)} by interrupt or exception" if entries.trap else ""
+    if entries.calls:
+        page.line(f"called {_times(entries.calls)}{how}")
+        if trapped:
+            page.line(trapped)
+    else:
+        page.line(f"{trapped}, called by no code" if trapped else "never called")
 
 
 def _callers_table(callers: Iterable[Caller], unattributed: int) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-__all__ = ["address", "amount", "bytes_amount", "percent", "place"]
+__all__ = ["address", "amount", "bytes_amount", "counted", "percent", "place"]
 
 
 def address(value: int) -> str:
@@ -16,6 +16,11 @@ def address(value: int) -> str:
 def amount(value: int) -> str:
     """`1,234,567`."""
     return f"{value:,}"
+
+
+def counted(n: int, noun: str) -> str:
+    """`1 function`, `1,234 functions`."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def bytes_amount(value: int) -> str:

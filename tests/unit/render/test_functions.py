@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import dataclasses
 
-from gdbext.analyses.callees import Callee
+from gdbext.analyses.callees import Callee, CalleesReport
 from gdbext.analyses.callers import Caller, CallersReport
 from gdbext.analyses.entries import Entries
 from gdbext.analyses.functions import FunctionReport
 from gdbext.analyses.refs import FunctionRef, Site
-from gdbext.render.functions import render_callers, render_function
+from gdbext.render.functions import render_callees, render_callers, render_function
+from gdbext.render.numbers import counted
 from gdbext.render.page import Page
 
 PARSE = FunctionRef("parse", 0x100, "/src/parser.c")
@@ -85,8 +86,25 @@ def test_trap_entries_are_told_apart() -> None:
 
     lines = text_of_function(handler).splitlines()
 
-    assert "never called" in lines
-    assert "entered 40 times by interrupt or exception" in lines
+    assert "entered 40 times by interrupt or exception, called by no code" in lines
+    assert not any("never called" in line for line in lines)
+
+
+def test_each_call_site_of_a_callee_has_a_cost_or_repeats_the_one_above() -> None:
+    split = FunctionRef("split", 0x400, "heap.c")
+    sites = (Site(0x210, None, None, 2), Site(0x220, None, None, 1))
+    callee = Callee(split, 3, 70, sites)
+    report = CalleesReport(split, 1, 10, 80, (callee,), {})
+    out: list[str] = []
+
+    render_callees(Page(out.append), report, None)
+
+    rows = [line.split()[:3] for line in "".join(out).splitlines() if "0x000002" in line]
+    assert rows == [["2", "70", "split"], ["1", '"', "split"]]
+
+
+def test_counts_of_things_are_singular_where_there_is_one() -> None:
+    assert [counted(n, "arrow") for n in (0, 1, 1234)] == ["0 arrows", "1 arrow", "1,234 arrows"]
 
 
 def test_stripped_program_has_no_totals() -> None:
