@@ -49,6 +49,12 @@ static bool was_call(GxReplay *r, GxVcpu *v, uint64_t address)
     h->self -= top->self;
     r->tree.nodes[top->stack.frames[0].node].calls--;
     e->n_levels--;
+    if (e->n_levels) { /* what ran was part of what it seemed to interrupt */
+        e->levels[e->n_levels - 1].self += top->self;
+        r->handlers[e->levels[e->n_levels - 1].handler].self += top->self;
+    } else {
+        e->tasks[e->task].self += top->self;
+    }
     s = gx_engine_stack(e);
     node = gx_tree_child(&r->tree, s->frames[s->n - 1].node, r->blocks.fn_first[top->entry], GX_NODE_CALL);
     r->tree.nodes[node].calls++;
