@@ -5,7 +5,7 @@
  */
 #include <zstd.h>
 
-#include "library.h"
+#include "steps.h"
 
 #define PERIOD_MAX 65536 /* blocks of a loop that is recognized */
 
@@ -79,8 +79,7 @@ int64_t gx_blocks_parse(const uint8_t *raw, size_t length, uint64_t max, uint64_
     return n;
 }
 
-/* One step; false at the end or when damaged (d->error). */
-static bool next_item(GxDecoder *d, const uint8_t *raw, size_t length, uint64_t run, GxItem *item)
+bool gx_next_item(GxDecoder *d, const uint8_t *raw, size_t length, uint64_t run, GxItem *item)
 {
     GxToken t;
 
@@ -116,7 +115,7 @@ int64_t gx_decoder_items(GxDecoder *d, const uint8_t *raw, size_t length, uint64
 {
     size_t n = 0;
 
-    while (n < max && next_item(d, raw, length, run, &out[n])) {
+    while (n < max && gx_next_item(d, raw, length, run, &out[n])) {
         n++;
     }
     return d->error && !n ? -1 : (int64_t)n;
@@ -180,7 +179,7 @@ int64_t gx_decoder_tail(GxDecoder *d, const uint8_t *raw, size_t length, uint64_
             look_again = n + wait;
             wait = wait < PERIOD_MAX ? wait * 2 : wait;
         }
-        if (!next_item(d, raw, length, run, &item)) {
+        if (!gx_next_item(d, raw, length, run, &item)) {
             break;
         }
         out[n++ % max] = item;

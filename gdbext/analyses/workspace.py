@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gdbext.analyses.branches import BranchesReport, report_branches
 from gdbext.analyses.callees import CalleesReport, report_callees
 from gdbext.analyses.callers import CallersReport, report_callers
 from gdbext.analyses.functions import FunctionReport, report_function
 from gdbext.analyses.graph import CallGraph, report_graph
 from gdbext.analyses.interrupts import InterruptsReport, report_interrupts
+from gdbext.analyses.listing import SourceListing, list_source
 from gdbext.analyses.places import Pieces
 from gdbext.analyses.profile import Profile, report_profile
 from gdbext.analyses.program import Program, changed_blocks, found_calls
@@ -24,6 +26,7 @@ from gdbext.coverage.execution import Execution, execution_of
 from gdbext.coverage.measure import Settings, measure
 from gdbext.errors import SymbolError, UsageError
 from gdbext.recording.reader import Recording
+from gdbext.replay.branchlog import LogTotals, write_branch_log
 from gdbext.replay.calls import NodeKind
 from gdbext.replay.functions import FunctionNumbers
 from gdbext.replay.replay import Replay
@@ -252,6 +255,37 @@ class Workspace:
             raise UsageError(f"'{name}' is {len(paths)} files: give one of {', '.join(paths[:6])}")
         return whole.of_file(name if name in paths else paths[0])
 
+    def branches(self, settings: Settings, name: str | None = None) -> BranchesReport:
+        """The conditional branches. Arguments and Raises: as `coverage`."""
+        return report_branches(self.program, self.coverage(settings, name))
+
+    def branch_log(
+        self, path: Path, start: str | None, stop: str | None, max_rows: int
+    ) -> LogTotals:
+        """Write every executed branch to a CSV file, in order.
+
+        Args:
+            start: a function, or the 0xADDRESS of an instruction: the log begins when it first
+                runs; None: with the recording.
+            stop: the log ends when this runs next; None: with the recording.
+            max_rows: no more than these.
+
+        Raises:
+            UsageError: no function has that name.
+            TargetError: the file cannot be written.
+            TraceFormatError: the recording is damaged.
+        """
+        first = None if start is None else self._place(start)
+        last = None if stop is None else self._place(stop)
+        return write_branch_log(self._replay, path, first, last, max_rows, self._progress)
+
+    def listing(self, settings: Settings, name: str) -> SourceListing:
+        """A function's or file's source with what ran. Arguments and Raises: as `coverage`."""
+        coverage = self.coverage(settings, name)
+        function = self.find(name) if self.symbols.find(name) else None
+        path = settings.files.path(function.file) if function and function.file else None
+        return list_source(self.symbols, coverage, function, path)
+
     def last_insns(self, n: int) -> list[TailInsn]:
         """The last `n` instructions of each vCPU, newest first."""
         found = last_insns(self.recording, self._replay.classes, self.symbols, n)
@@ -288,6 +322,19 @@ class Workspace:
         nearest = self.symbols.suggest(name)
         hint = f"; did you mean {' or '.join(nearest[:3])}?" if nearest else ""
         raise UsageError(f"no function '{name}' in {self.symbols.path}{hint}")
+
+    def _place(self, text: str) -> int:
+        """Address of a function or instruction.
+
+        Raises:
+            UsageError: there is none.
+        """
+        if text[:2] in ("0x", "0X"):
+            try:
+                return int(text, 16)
+            except ValueError:
+                raise UsageError(f"'{text}' is no address") from None
+        return self.find(text).address
 
     def _elf_of_recording(self) -> Path:
         path = self.meta.get("elf_path")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gdbext.symbols import Function, LineRow, Symbols
 
-__all__ = ["Body", "Code", "read_code"]
+__all__ = ["Body", "Code", "mode_of", "read_code"]
 
 
 class Body(NamedTuple):
@@ -90,7 +90,7 @@ def read_code(
         for start, end, mode in symbols.code_spans(low, high):
             content = symbols.bytes_at(start, end - start)
             if content:
-                found.add(scan(_mode(target, mode), start, content, kept))
+                found.add(scan(mode_of(target, mode), start, content, kept))
         _insert(found, here)
         code.scan.add(found)
         code.bodies.append(Body(function, first, len(code.addresses)))
@@ -144,7 +144,7 @@ def _insert(found: Scan, executed: list[int]) -> None:
         found.sizes = bytearray(sizes[address] for address in found.addresses)
 
 
-def _mode(target: str, marked: str | None) -> Mode:
+def mode_of(target: str, marked: str | None) -> Mode:
     """Instruction set: what the file says, else the target's."""
     if marked in ("arm", "thumb"):
         return Mode.ARM if marked == "arm" else Mode.THUMB

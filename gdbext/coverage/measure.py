@@ -83,6 +83,7 @@ class _Measurement:
         self._symbols = symbols
         self._execution = execution
         self._settings = settings
+        self._whole = function is None
         self._parts = symbols.sources.parts() if function is None else _parts_of(symbols, function)
         self._functions: Sequence[Function] = symbols.functions
         if function is not None:
@@ -100,8 +101,7 @@ class _Measurement:
         self._reached: Reached = reach(self._code.scan, execution)
         self._paths: dict[str, str] = {}
         self._files: dict[str, _File] = {}
-        self._no_source: list[Piece] = []
-        self._no_source_functions: list[FunctionCoverage] = []
+        self._no_source = _File()
 
     def result(self) -> Coverage:
         """Lay everything on top of each other."""
@@ -114,10 +114,10 @@ class _Measurement:
                 files.append(self._file(path, self._files[path], named.get(path, {})))
             else:
                 left_out.append(self._file(path, self._files[path], None))
-        no_source = self._totals((), self._no_source, self._no_source_functions)
+        no_source = self._file("", self._no_source, None)
         totals = _sum([file.totals for file in files])
         if not self._rows or self._settings.files.everything:
-            totals = totals.plus(no_source)
+            totals = totals.plus(no_source.totals)
         exclusions = self._settings.exclusions
         return Coverage(
             files=tuple(files),
@@ -127,8 +127,18 @@ class _Measurement:
             filtered=_sum([file.totals for file in left_out]),
             filtered_files=len(left_out),
             changed=self._execution.changed,
-            notes=tuple(exclusions.notes),
+            notes=(*exclusions.notes, *self._unused()),
         )
+
+    def _unused(self) -> list[str]:
+        """Entries of lists that fitted nothing; where only a part is measured that says nothing."""
+        if not self._whole:
+            return []
+        return [
+            f"{entry.where}: nothing fits: {entry.function or entry.file} is not in the program, "
+            "or has no code there"
+            for entry in self._settings.exclusions.unused()
+        ]
 
     def _path(self, recorded: str) -> str:
         path = self._paths.get(recorded)
@@ -168,11 +178,10 @@ class _Measurement:
                     continue
                 piece = Piece(first, first, end, 0, False)
                 path = body.function.file if body.function is not None else None
-                if path is None:
-                    self._no_source.append(piece)
-                else:
+                file = self._no_source
+                if path is not None:
                     file = self._files.setdefault(self._path(path), _File())
-                    file.pieces.setdefault(0, []).append(piece)
+                file.pieces.setdefault(0, []).append(piece)
 
     def _place_functions(self) -> None:
         places: dict[int, list[tuple[int, int]]] = {}
@@ -198,11 +207,10 @@ class _Measurement:
                 branches=_outcomes(branches),
                 covered=any(any(self._reached.counts[first:end]) for first, end in own),
             )
-            if where is None:
-                self._no_source_functions.append(measured)
-            else:
+            file = self._no_source
+            if where is not None:
                 file = self._files.setdefault(self._path(where.file), _File())
-                file.functions.append(measured)
+            file.functions.append(measured)
 
     def _file(self, path: str, raw: _File, named: Mapping[int, str] | None) -> FileCoverage:
         """One file; `named` None: exclusions are not looked at."""
@@ -262,6 +270,7 @@ class _Measurement:
                     line=line or None,
                     column=column,
                     target=self._code.scan.branches[address],
+                    size=self._code.scan.sizes[place],
                     executed=self._reached.counts[place],
                     taken=outcomes.taken,
                     not_taken=outcomes.not_taken,
@@ -311,19 +320,13 @@ class _Measurement:
         for entry in self._settings.exclusions.functions():
             for function in self._symbols.find(entry.function or ""):
                 self._settings.exclusions.use(entry)
-                if function.file is None or function.line is None:
+                extent = self._symbols.lines_of(function)
+                if extent is None:
                     continue
-                path = self._path(function.file)
-                last = max(
-                    (
-                        row.line
-                        for row in self._symbols.rows_of(function)
-                        if row.file == function.file and not self._symbols.inlined_at(row.start)
-                    ),
-                    default=function.line,
-                )
+                file, first, last = extent
+                path = self._path(file)
                 reasons = named.setdefault(path, {})
-                for line in range(function.line, last + 1):
+                for line in range(first, last + 1):
                     reasons.setdefault(line, entry.reason)
         return named
 

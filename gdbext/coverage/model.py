@@ -172,6 +172,8 @@ class Branch:
     """0 where the compiler did not say."""
     target: int
     """NO_TARGET: only the run tells."""
+    size: int
+    """Bytes of the instruction; 0 where it could not be read."""
     executed: int
     taken: int
     not_taken: int
@@ -263,7 +265,8 @@ class FileCoverage:
     """One source file; all lists are sorted, lines by number, the others by address."""
 
     path: str
-    """As the debug information says, after substitution and without `.` and `..`."""
+    """As the debug information says, after substitution and without `.` and `..`; empty for code
+    that no file holds."""
     lines: tuple[Line, ...]
     functions: tuple[FunctionCoverage, ...]
     branches: tuple[Branch, ...]
@@ -293,8 +296,8 @@ class Coverage:
     totals: Totals
     """Of `files`, without exclusions; of all code where there is no debug information."""
     excluded: Totals = Totals()
-    no_source: Totals = Totals()
-    """Code that no source file holds; its lines are 0."""
+    no_source: FileCoverage = FileCoverage("", (), (), (), (), Totals())
+    """Code that no source file holds; it has no lines."""
     filtered: Totals = Totals()
     """Code of files that the filter left out."""
     filtered_files: int = 0
@@ -323,7 +326,11 @@ class Coverage:
         return {
             "totals": self.totals.to_json(),
             "excluded": self.excluded.to_json(),
-            "no_source": self.no_source.to_json(),
+            "no_source": {
+                key: value
+                for key, value in self.no_source.to_json().items()
+                if key not in ("path", "excluded", "lines")
+            },
             "filtered": {**self.filtered.to_json(), "files": self.filtered_files},
             "changed_insns": self.changed,
             "files": [file.to_json() for file in self.files],

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -38,7 +39,9 @@ class GdbContext(Context):
     @property
     def page(self) -> Page:  # type: ignore[override]
         """A page as wide as GDB's screen; GDB itself stops at its height."""
-        return Page(gdb.write, width=gdb.parameter("width") or None)
+        # GDB itself styles only what goes to a terminal, and nothing after `set style enabled off`.
+        colour = bool(gdb.parameter("style enabled")) and os.isatty(1)
+        return Page(gdb.write, width=gdb.parameter("width") or None, colour=colour)
 
     def workspace(self, options: argparse.Namespace) -> Workspace:
         """The recording in work, brought up to date."""

@@ -113,7 +113,7 @@ def _render_totals(page: Page, coverage: Coverage) -> None:
             f"{_n(coverage.filtered.lines.total, 'line')} (--all shows those of compilers and "
             "libraries)"
         )
-    rest = coverage.no_source
+    rest = coverage.no_source.totals
     if rest.insns.total:
         counted = totals.insns.total >= rest.insns.total and not coverage.files
         page.line(

@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Column", "Page", "Table", "plain_table"]
+__all__ = ["Column", "Page", "Style", "Table", "plain_table"]
 
 Align = Literal["left", "right"]
+Style = Literal["good", "bad", "doubtful", "dim"]
 
 MIN_FLEXIBLE_WIDTH: Final = 12
 _GAP: Final = "  "
+_ESCAPES: Final[dict[Style, str]] = {
+    "good": "\x1b[32m",
+    "bad": "\x1b[31m",
+    "doubtful": "\x1b[33m",
+    "dim": "\x1b[2m",
+}
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,10 @@ class Page:
     def text(self, text: str) -> None:
         """Print text as it is."""
         self._write(text)
+
+    def styled(self, text: str, style: Style) -> str:
+        """The text in a style, or as it is where there is no colour."""
+        return f"{_ESCAPES[style]}{text}\x1b[0m" if self.colour and text else text
 
     def table(self, table: Table) -> None:
         """Print a table; nothing but its title if it has no rows."""

@@ -156,6 +156,42 @@ class CSliceTotals(ctypes.Structure):
     _fields_ = tuple((name, c_uint64) for name in ("seen", "shorter", "deeper", "dropped"))
 
 
+class CLogBlocks(ctypes.Structure):
+    """GxLogBlocks."""
+
+    _fields_ = (
+        ("count", c_uint64),
+        *(
+            (name, c_void_p)
+            for name in (
+                "address",
+                "n_insns",
+                "n_bytes",
+                "offset",
+                "raw",
+                "end_kind",
+                "flags",
+                "target",
+                "from_",
+                "to",
+            )
+        ),
+    )
+
+
+class CLogTotals(ctypes.Structure):
+    """GxLogTotals."""
+
+    _fields_ = (
+        ("rows", c_uint64),
+        ("unknown", c_uint64),
+        ("failed", c_uint32),
+        ("on", c_uint32),
+        ("over", c_uint32),
+        ("reserved", c_uint32),
+    )
+
+
 @cache
 def replay_library() -> ctypes.CDLL:
     """The library with the replay's functions declared.
@@ -199,6 +235,12 @@ def replay_library() -> ctypes.CDLL:
         "gx_replay_slice_totals": (None, (pointer, pointer)),
         "gx_replay_error": (c_char_p, (pointer,)),
         "gx_replay_error_offset": (u64, (pointer,)),
+        "gx_branch_log_new": (pointer, (pointer, pointer, u64, c_int, c_int, u64)),
+        "gx_branch_log_free": (None, (pointer,)),
+        "gx_branch_log_feed": (c_int, (pointer, u32, u64, c_char_p, u64, u64, u64)),
+        "gx_branch_log_end": (None, (pointer, u32, u32)),
+        "gx_branch_log_totals": (None, (pointer, pointer)),
+        "gx_branch_log_error": (c_char_p, (pointer,)),
         "gx_decoder_tail": (
             ctypes.c_int64,
             (pointer, c_char_p, c_size_t, u64, pointer, c_size_t, pointer),

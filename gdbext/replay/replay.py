@@ -120,6 +120,11 @@ class Replay:
             self._calls = self._read_calls()
         return self._calls
 
+    @property
+    def handlers(self) -> set[int]:
+        """Addresses of trap handlers: given, and learned up to the last `update`."""
+        return self._vectors.keys() | self._learned()
+
     def set_functions(self, functions: FunctionNumbers) -> None:
         """Other functions: the next `update` replays everything again."""
         self._functions = functions

@@ -196,6 +196,21 @@ class Symbols:
         ]
         return [span for span in spans if span[2] != "data"]
 
+    def lines_of(self, function: Function) -> tuple[str, int, int] | None:
+        """File, first and last line of a function's source, as far as it has code of its own.
+
+        Code that is inlined into it is left out; None where there is no debug information.
+        """
+        where = self.line_at(function.address)
+        if where is None:
+            return None
+        own = {
+            row.line
+            for row in self.rows_of(function)
+            if row.file == where.file and row.line and not self.sources.inlined_at(row.start)
+        }
+        return where.file, min(own, default=where.line), max(own, default=where.line)
+
     def source_text(self, file: str, line: int) -> str | None:
         """One line of a source file as it is on this machine; None without the file or line."""
         return source_line(file, line)
