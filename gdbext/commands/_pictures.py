@@ -33,10 +33,8 @@ def draw_graph(context: Context, path: Path, graph: CallGraph) -> None:
 
     write_picture(graph_dot(graph), path.expanduser())
     more = f", {graph.hidden:,} left out (--top N shows more)" if graph.hidden else ""
-    _say(
-        context,
-        f"{path}: {counted(len(graph.nodes), 'function')}, {counted(len(graph.arcs), 'arrow')}{more}",
-    )
+    arrows = counted(len(graph.arcs), "arrow")
+    _say(context, f"{path}: {counted(len(graph.nodes), 'function')}, {arrows}{more}")
 
 
 def draw_tree(context: Context, path: Path, tree: CallTree) -> None:

@@ -73,7 +73,7 @@ def render_callees(page: Page, report: CalleesReport, top: int | None) -> None:
         how_to_see_more="--top N shows more",
     )
     for callee in report.callees:
-        # Costs are known for a callee as a whole: they stand with its first call site, the others repeat it.
+        # Costs are known for a callee as a whole: its further call sites repeat that of the first.
         cost = "?" if callee.inclusive_insns is None else amount(callee.inclusive_insns)
         for site in callee.sites:
             where = place(site.file, site.line)
