@@ -172,7 +172,8 @@ typedef struct GxReplay {
     GxHandler *handlers;
     uint32_t n_handlers, handlers_capacity;
     GxVcpu *vcpus[GX_VCPUS_MAX];
-    GxSlices *observed; /* NULL: nobody wants to know of each change of the stacks */
+    /* NULL: nobody looks. Else every change of the stacks goes through gx_engine_step(). */
+    GxSlices *observed;
     const char *error;
     uint64_t error_offset;
 } GxReplay;
