@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Coverage of firmware against host gcov on the same source at -O0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from gdbext.analyses.workspace import Workspace
+from gdbext.coverage.measure import Settings
+from gdbext.coverage.model import FileCoverage
+from gdbext.target.boards import load_board
+from tests.support.firmware import FIRMWARE_DIRECTORY, counters, firmware_path
+from tests.support.qemu_runs import icount, record
+from tests.support.qemus import qemu_in
+from tests.truth.gcov import GcovLine, gcov
+
+SOURCE: Final = FIRMWARE_DIRECTORY / "coverage" / "paths.c"
+BOARDS = ["mps2-an385", "virt-rv32", "virt-aarch64", "q35-x86_64"]
+TEXT: Final = SOURCE.read_text().splitlines()
+
+
+@pytest.fixture(scope="module")
+def truth(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[int, GcovLine], str]:
+    """gcov's lines, and what the program printed."""
+    host = SOURCE.with_name("host.c")
+    return gcov([SOURCE, host], SOURCE, tmp_path_factory.mktemp("gcov"))
+
+
+@dataclass(frozen=True)
+class Run:
+    """A board's coverage of the same source."""
+
+    board: str
+    file: FileCoverage
+    printed: str
+
+
+@pytest.fixture(scope="module", params=[(b, o) for b in BOARDS for o in ("O0", "O2")], ids="-".join)
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Each board, plain and optimised."""
+    return measured(*request.param, tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture(scope="module", params=BOARDS)
+def plain(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Each board at -O0."""
+    return measured(request.param, "O0", tmp_path_factory.mktemp("plain"))
+
+
+def measured(board_name: str, variant: str, folder: Path) -> Run:
+    """Record the program and measure paths.c."""
+    board = load_board(board_name)
+    elf = firmware_path("coverage", board_name, variant)
+    run = record(board, elf, qemu_in("", board.qemu), folder / "live", icount(board))
+    workspace = Workspace(folder / "live", elf)
+    workspace.refresh()
+    return Run(board_name, workspace.coverage(Settings(), "paths.c").files[0], run.text())
+
+
+def test_the_program_does_the_same_everywhere(
+    run: Run, truth: tuple[dict[int, GcovLine], str]
+) -> None:
+    assert counters(run.printed)["total"] == counters(truth[1])["total"]
+
+
+def test_lines_of_plain_code_are_gcovs_and_ran_alike(
+    plain: Run, truth: tuple[dict[int, GcovLine], str]
+) -> None:
+    ours = {line.line: line for line in plain.file.lines}
+    theirs = truth[0]
+
+    # The entry of a function: gcov says where its name is, the line table where its brace is.
+    braces = {n for n in ours if TEXT[n - 1] == "{"}
+    assert ours.keys() - theirs.keys() == braces
+    assert theirs.keys() - ours.keys() == {n - 1 for n in braces}
+    for brace in braces:
+        assert ours[brace].count == theirs[brace - 1].count
+    for number in ours.keys() & theirs.keys():
+        assert ours[number].covered == bool(theirs[number].count), TEXT[number - 1]
+
+
+def test_counts_of_plain_code_equal_gcovs(
+    plain: Run, truth: tuple[dict[int, GcovLine], str]
+) -> None:
+    different = {
+        TEXT[line.line - 1].strip(): (line.count, truth[0][line.line].count)
+        for line in plain.file.lines
+        if line.line in truth[0] and line.count != truth[0][line.line].count
+    }
+
+    assert not different
+
+
+def test_outcomes_of_plain_code_equal_gcovs_where_the_branches_are_as_many(
+    plain: Run, truth: tuple[dict[int, GcovLine], str]
+) -> None:
+    ours: dict[int, list[tuple[int, ...]]] = {}
+    for branch in plain.file.branches:
+        pair = tuple(sorted((branch.taken, branch.not_taken)))
+        ours.setdefault(branch.line or 0, []).append(pair)
+
+    compared = 0
+    for number, line in truth[0].items():
+        if len(line.branches) != 2 * len(ours.get(number, [])):
+            continue
+        pairs = [tuple(sorted(line.branches[i : i + 2])) for i in range(0, len(line.branches), 2)]
+        compared += len(pairs)
+        assert sorted(ours.get(number, [])) == sorted(pairs), TEXT[number - 1]
+    assert compared >= 20
+
+
+def test_optimised_lines_that_ran_are_among_gcovs(
+    run: Run, truth: tuple[dict[int, GcovLine], str]
+) -> None:
+    ran = {line.line for line in run.file.lines if line.covered}
+
+    wrong = {TEXT[n - 1] for n in ran if n in truth[0] and not truth[0][n].count}
+    assert not wrong
+    assert len(ran) > 30
+    known = {n for n, line in truth[0].items() if line.count}
+    missed = {
+        TEXT[line.line - 1]
+        for line in run.file.lines
+        if line.state == "uncovered" and line.line in known
+    }
+    assert not missed
