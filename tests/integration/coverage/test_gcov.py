@@ -42,7 +42,8 @@ class Run:
 @pytest.fixture(scope="module", params=[(b, o) for b in BOARDS for o in ("O0", "O2")], ids="-".join)
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Each board, plain and optimised."""
-    return measured(*request.param, tmp_path_factory.mktemp("run"))
+    board, variant = request.param
+    return measured(board, variant, tmp_path_factory.mktemp("run"))
 
 
 @pytest.fixture(scope="module", params=BOARDS)
@@ -75,7 +76,8 @@ def test_lines_of_plain_code_are_gcovs_and_ran_alike(
 
     # The entry of a function: gcov says where its name is, the line table where its brace is.
     braces = {n for n in ours if TEXT[n - 1] == "{"}
-    assert ours.keys() - theirs.keys() == braces
+    more = {n for n in ours.keys() - theirs.keys() if TEXT[n - 1].endswith(("}", ":"))}
+    assert ours.keys() - theirs.keys() - more == braces
     assert theirs.keys() - ours.keys() == {n - 1 for n in braces}
     for brace in braces:
         assert ours[brace].count == theirs[brace - 1].count
