@@ -76,9 +76,10 @@ def test_lines_of_plain_code_are_gcovs_and_ran_alike(
 
     # The entry of a function: gcov says where its name is, the line table where its brace is.
     braces = {n for n in ours if TEXT[n - 1] == "{"}
-    more = {n for n in ours.keys() - theirs.keys() if TEXT[n - 1].endswith(("}", ":"))}
-    assert ours.keys() - theirs.keys() - more == braces
-    assert theirs.keys() - ours.keys() == {n - 1 for n in braces}
+    ends = {n for n in ours if TEXT[n - 1] == "}"}
+    labels = {n for n in theirs if TEXT[n - 1].endswith(":")}
+    assert ours.keys() - theirs.keys() - ends == braces
+    assert theirs.keys() - ours.keys() - labels == {n - 1 for n in braces}
     for brace in braces:
         assert ours[brace].count == theirs[brace - 1].count
     for number in ours.keys() & theirs.keys():
