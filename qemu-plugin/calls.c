@@ -175,7 +175,7 @@ static void begin_above(GxReplay *r, GxStack *s, uint32_t id)
     }
 }
 
-static void tail_call(GxReplay *r, GxStack *s, uint32_t id)
+static void tail_call(GxReplay *r, GxStack *s, uint32_t from, uint32_t id)
 {
     const uint32_t fn = r->blocks.fn_first[id];
     const GxFrame top = s->frames[s->n - 1];
@@ -200,7 +200,8 @@ static void tail_call(GxReplay *r, GxStack *s, uint32_t id)
             break;
         }
     }
-    push(r, s, top.node, id, (GxFrame){.ret = top.ret, .has_ret = top.has_ret, .tail = true}, GX_NODE_TAIL);
+    push(r, s, gx_calling_node(r, top.node, from), id, (GxFrame){.ret = top.ret, .has_ret = top.has_ret, .tail = true},
+         GX_NODE_TAIL);
 }
 
 static void jump(GxReplay *r, GxStack *s, uint32_t from, uint32_t id)
@@ -213,12 +214,12 @@ static void jump(GxReplay *r, GxStack *s, uint32_t from, uint32_t id)
         return;
     }
     if (b->is_entry[id]) {
-        tail_call(r, s, id);
+        tail_call(r, s, from, id);
     } else if ((at = gx_stack_find_function(s, fn)) >= 0) { /* back from a cold part, or a landing pad */
         leave_frames(r, s, (uint32_t)at + 1, false);
     } else {
         r->stats.middle_entries++;
-        tail_call(r, s, id);
+        tail_call(r, s, from, id);
     }
 }
 
@@ -268,7 +269,8 @@ bool gx_calls_edge(GxReplay *r, GxStack *s, uint32_t from, uint32_t id)
         jump(r, s, from, id);
     } else if (kind == GX_END_CALL || kind == GX_END_CALL_INDIRECT) {
         r->stats.middle_entries += !b->is_entry[id] && b->fn_first[id];
-        push(r, s, top.node, id, (GxFrame){.ret = b->end[from], .has_ret = true}, GX_NODE_CALL);
+        push(r, s, gx_calling_node(r, top.node, from), id, (GxFrame){.ret = b->end[from], .has_ret = true},
+             GX_NODE_CALL);
     } else if (kind == GX_END_RETURN) {
         return do_return(r, s, id);
     } else if (kind == GX_END_JUMP_INDIRECT && top.has_ret && top.ret == address && group(s, s->n - 1) > 0) {

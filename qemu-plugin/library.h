@@ -87,6 +87,11 @@ GX_PUBLIC void gx_replay_free(GxReplay *r);
 GX_PUBLIC int gx_replay_add_blocks(GxReplay *r, const uint8_t *entries, size_t length, uint64_t count,
                                    const uint8_t *end_kind, const uint8_t *flags, const uint64_t *target,
                                    const uint32_t *fn_first, const uint32_t *fn_last, const uint8_t *is_entry);
+/*
+ * Inlined functions: the number of the one that each block's last instruction is part of (0: none), for the blocks from
+ * `first` on, before they are replayed. From now on executions are counted by node too.
+ */
+GX_PUBLIC void gx_replay_inlined(GxReplay *r, uint32_t first, uint32_t count, const uint32_t *sites);
 GX_PUBLIC int gx_replay_add_vcpu(GxReplay *r, uint32_t vcpu);
 /* A handler's entry; kind: GX_NODE_INTERRUPT, GX_NODE_EXCEPTION, or 0 where that is not known. */
 GX_PUBLIC int gx_replay_add_vector(GxReplay *r, uint64_t address, int kind);
@@ -109,6 +114,8 @@ GX_PUBLIC uint64_t gx_replay_vectors(const GxReplay *r, uint64_t *out, uint64_t 
 GX_PUBLIC void gx_replay_settle(GxReplay *r);
 /* The calling-context tree: a node's number is its place, parents come before children, 0 is the root. */
 GX_PUBLIC uint64_t gx_replay_nodes(const GxReplay *r, GxTreeRow *out, uint64_t max);
+/* Executions of blocks by node of the tree. */
+GX_PUBLIC uint64_t gx_replay_node_blocks(GxReplay *r, GxNodeBlock *out, uint64_t max);
 /* Calls, self and inclusive instructions by function number. 0, or -1: no memory. */
 GX_PUBLIC int gx_replay_costs(const GxReplay *r, GxFunctionCost *out, uint32_t n_functions);
 GX_PUBLIC void gx_replay_tree_info(const GxReplay *r, uint32_t *deepest, uint64_t *cut_calls);

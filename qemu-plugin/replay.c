@@ -17,8 +17,19 @@ static void fail(GxReplay *r, const char *error, uint64_t offset)
     }
 }
 
-static void add_cut(GxReplay *r, uint32_t block, uint32_t begun)
+/* The node that runs. */
+static uint32_t node_of(const GxVcpu *v)
 {
+    const GxStack *s = v->engine.stack;
+
+    return s->n ? s->frames[s->n - 1].node : 0;
+}
+
+static void add_cut(GxReplay *r, const GxVcpu *v, uint32_t begun)
+{
+    const uint32_t block = v->prev;
+
+    gx_count_in_node(r, node_of(v), block, r->blocks.n_insns[block] - begun, 1);
     for (uint32_t i = r->n_cuts; i > 0; i--) {
         if (r->cuts[i - 1].block == block && r->cuts[i - 1].begun == begun) {
             r->cuts[i - 1].count++;
@@ -54,14 +65,14 @@ static void settle_cut(GxReplay *r, GxVcpu *v, uint32_t id)
         r->stats.restarts++;
         r->stats.resumes++;
         v->n_insns--;
-        add_cut(r, v->prev, v->cut);
+        add_cut(r, v, v->cut);
         v->cut++;
         return;
     }
     if (b->address[id] == address + sizes[v->cut - 1]) {
         r->stats.resumes++;
     }
-    add_cut(r, v->prev, v->cut);
+    add_cut(r, v, v->cut);
 }
 
 static void arrive(GxReplay *r, GxVcpu *v, uint32_t id)
@@ -71,6 +82,7 @@ static void arrive(GxReplay *r, GxVcpu *v, uint32_t id)
     v->prev = id;
     v->n_insns += r->blocks.n_insns[id];
     v->n_blocks++;
+    gx_count_in_node(r, node_of(v), id, 0, 1);
 }
 
 /* Any block whose edge is not one of the cached two, or that an event stands before. */
@@ -94,6 +106,7 @@ static void step_slow(GxReplay *r, GxVcpu *v, uint32_t id)
         r->edges.edges[n].count++;
         r->stats.restarts++;
         v->n_insns--;
+        gx_count_in_node(r, node_of(v), v->prev, 1, 1);
     } else {
         gx_edges_cache(&r->edges, n);
         if (r->edges.edges[n].flags && !gx_engine_step(r, v, id)) {
@@ -118,8 +131,7 @@ static void step(GxReplay *r, GxVcpu *v, uint32_t id)
     }
     if (!s->flags[k]) {
         s->count[k]++;
-    } else if (gx_engine_quick(r, &v->engine, id, s->flags[k], r->blocks.end[v->prev], v->n_insns) ||
-               gx_engine_step(r, v, id)) {
+    } else if (gx_engine_quick(r, &v->engine, v->prev, id, s->flags[k], v->n_insns) || gx_engine_step(r, v, id)) {
         r->edges.edges[edge].count++;
     } else {
         r->other_arrivals[id]++;
@@ -135,7 +147,7 @@ static inline __attribute__((always_inline)) bool run_plain(GxReplay *r, GxVcpu 
 {
     const uint32_t *first = v->decoder->table->first;
     const uint16_t *n_insns = r->blocks.n_insns;
-    const uint64_t *ends = r->blocks.end;
+    const bool by_node = r->node_blocks.on;
     GxSuccessors *successors = r->edges.successors;
     const GxStack *stack = v->engine.stack;
     const uint64_t before = v->n_insns;
@@ -161,7 +173,7 @@ static inline __attribute__((always_inline)) bool run_plain(GxReplay *r, GxVcpu 
             if (record) {
                 left = stack->frames[stack->n - 1];
             }
-            if (!gx_engine_quick(r, &v->engine, id, s->flags[k], ends[prev], before + insns)) {
+            if (!gx_engine_quick(r, &v->engine, prev, id, s->flags[k], before + insns)) {
                 usual = false;
                 break;
             }
@@ -169,6 +181,9 @@ static inline __attribute__((always_inline)) bool run_plain(GxReplay *r, GxVcpu 
         if (record) {
             gx_stride_predicted(r->strides.record, gx_slot(history), key);
             gx_stride_step(r->strides.record, v, s->edge[k], s->flags[k], n_insns[id], &left);
+        }
+        if (__builtin_expect(by_node, 0)) {
+            gx_count_in_node(r, stack->frames[stack->n - 1].node, id, 0, 1);
         }
         s->count[k]++;
         history = gx_step(history, key);
@@ -196,9 +211,9 @@ static bool step_recorded(GxReplay *r, GxVcpu *v, uint32_t id)
     const uint32_t flags = n ? r->edges.edges[n].flags : GX_EDGE_SPECIAL;
 
     if (flags & GX_EDGE_CALL) { /* that the engine knows the node at once */
-        gx_tree_find(&r->tree, left.node, r->blocks.fn_first[id], GX_NODE_CALL);
+        gx_tree_find(&r->tree, gx_calling_node(r, left.node, v->prev), r->blocks.fn_first[id], GX_NODE_CALL);
     }
-    if (flags && !gx_engine_quick(r, &v->engine, id, flags, r->blocks.end[v->prev], v->n_insns)) {
+    if (flags && !gx_engine_quick(r, &v->engine, v->prev, id, flags, v->n_insns)) {
         now->on = false;
         return false;
     }
@@ -278,7 +293,7 @@ static bool take_block(GxReplay *r, GxVcpu *v, const GxToken *t)
 static void forget_context(GxReplay *r, GxVcpu *v)
 {
     if (v->cut) {
-        add_cut(r, v->prev, v->cut);
+        add_cut(r, v, v->cut);
     }
     gx_engine_reset(r, v);
     v->prev = 0;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "decoder.h"
+#include "nodeblocks.h"
 #include "tree.h"
 
 #define GX_VCPUS_MAX 256
@@ -53,6 +54,7 @@ typedef struct GxBlocks {
     uint32_t *fn_first; /* number of the function of its first instruction, 0: none */
     uint32_t *fn_last;  /* and of its last */
     uint8_t *is_entry;  /* its first instruction is that function's first */
+    uint32_t *site;     /* number of the inlined function that its last instruction is part of, 0: none */
     uint64_t *sizes_at; /* where its instruction sizes begin in `sizes` */
     uint8_t *sizes;
     uint64_t sizes_used;
@@ -169,6 +171,7 @@ typedef struct GxReplay {
     GxStats stats;
     GxTree tree;
     GxStrides strides;
+    GxNodeBlocks node_blocks;
     GxHandler *handlers;
     uint32_t n_handlers, handlers_capacity;
     GxVcpu *vcpus[GX_VCPUS_MAX];
@@ -199,6 +202,13 @@ bool gx_set_add(GxAddressSet *s, uint64_t address);
 bool gx_set_has(const GxAddressSet *s, uint64_t address);
 
 /* calls.c */
+/* The node below which a call by block `from` goes: `node`, or an inlined function's below it. */
+static inline uint32_t gx_calling_node(GxReplay *r, uint32_t node, uint32_t from)
+{
+    const uint32_t site = r->blocks.site[from];
+
+    return site ? gx_tree_child(&r->tree, node, site, GX_NODE_INLINED) : node;
+}
 void gx_stack_begin(GxReplay *r, GxStack *s, uint32_t id, unsigned kind);
 void gx_stack_free(GxStack *s);
 /* The program went from block `from` to block `id` by itself. Rules C1 to C5. False: a return that fits no call. */
@@ -281,7 +291,7 @@ static inline void gx_engine_charge(GxReplay *r, GxEngine *e, uint64_t n_insns)
     e->charged = n_insns;
 }
 /* As gx_engine_step(), for the usual calls and returns. False: it is none of them, and nothing was done. */
-static inline bool gx_engine_quick(GxReplay *r, GxEngine *e, uint32_t id, uint32_t flags, uint64_t return_address,
+static inline bool gx_engine_quick(GxReplay *r, GxEngine *e, uint32_t from, uint32_t id, uint32_t flags,
                                    uint64_t n_insns)
 {
     GxStack *s = e->stack;
@@ -291,8 +301,15 @@ static inline bool gx_engine_quick(GxReplay *r, GxEngine *e, uint32_t id, uint32
         return false;
     }
     if (flags & GX_EDGE_CALL) {
-        const uint32_t node = r->tree.nodes[top->node].last_child;
+        const uint32_t site = r->blocks.site[from];
+        uint32_t node = r->tree.nodes[top->node].last_child;
 
+        if (site) { /* the call is an inlined function's */
+            if (r->tree.nodes[node].fn != site || r->tree.nodes[node].kind != GX_NODE_INLINED) {
+                return false;
+            }
+            node = r->tree.nodes[node].last_child;
+        }
         if (s->n == s->capacity || r->tree.nodes[node].fn != r->blocks.fn_first[id] ||
             r->tree.nodes[node].kind != GX_NODE_CALL || !r->blocks.is_entry[id]) {
             return false;
@@ -300,7 +317,7 @@ static inline bool gx_engine_quick(GxReplay *r, GxEngine *e, uint32_t id, uint32
         gx_engine_charge(r, e, n_insns);
         r->tree.nodes[node].calls++;
         s->frames[s->n++] =
-            (GxFrame){.ret = return_address, .node = node, .fn = r->tree.nodes[node].fn, .has_ret = true};
+            (GxFrame){.ret = r->blocks.end[from], .node = node, .fn = r->tree.nodes[node].fn, .has_ret = true};
         return true;
     }
     if ((flags & GX_EDGE_RETURN) && top->has_ret && top->ret == r->blocks.address[id] && !top->tail && !top->switched) {
@@ -313,6 +330,14 @@ static inline bool gx_engine_quick(GxReplay *r, GxEngine *e, uint32_t id, uint32
 GxStack *gx_engine_stack(GxEngine *e);
 /* Instructions since the last change of task or trap go to the one that ran. */
 void gx_engine_charge_context(GxReplay *r, GxVcpu *v);
+
+/* replay.c */
+static inline void gx_count_in_node(GxReplay *r, uint32_t node, uint32_t block, uint32_t lost, uint64_t count)
+{
+    if (r->node_blocks.on && !gx_node_blocks_add(&r->node_blocks, node, block, lost, count)) {
+        r->error = "no memory for the executions by node";
+    }
+}
 
 /* handlers.c */
 GxHandler *gx_handler(GxReplay *r, uint64_t address);

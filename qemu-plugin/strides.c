@@ -81,6 +81,7 @@ static void flush_one(GxReplay *r, GxStride *stride)
         if (edge->flags & GX_EDGE_CALL) {
             node->calls += stride->count;
         }
+        gx_count_in_node(r, step[i].node, edge->to, 0, stride->count);
     }
     stride->count = 0;
 }

@@ -96,8 +96,10 @@ uint32_t gx_tree_child(GxTree *t, uint32_t parent, uint32_t fn, unsigned kind)
         i = (i + 1) & (t->index_size - 1);
     }
     n = t->count++;
-    t->nodes[n] =
-        (GxNode){.parent = parent, .fn = fn, .kind = (uint16_t)kind, .depth = (uint16_t)(t->nodes[parent].depth + 1)};
+    t->nodes[n] = (GxNode){.parent = parent,
+                           .fn = fn,
+                           .kind = (uint16_t)kind,
+                           .depth = (uint16_t)(t->nodes[parent].depth + (kind != GX_NODE_INLINED))};
     t->index[i] = n;
     t->nodes[parent].last_child = n;
     if (t->nodes[n].depth > t->nodes[t->deepest].depth) {

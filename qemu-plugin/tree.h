@@ -17,7 +17,8 @@ enum {
     GX_NODE_TASK = 3, /* where a task, or what ran first, begins */
     GX_NODE_INTERRUPT = 4,
     GX_NODE_EXCEPTION = 5,
-    GX_NODE_TRAP = 6 /* one of the two; which is not known */
+    GX_NODE_TRAP = 6,   /* one of the two; which is not known */
+    GX_NODE_INLINED = 7 /* a function that is part of its parent's code: nothing runs in it but what it calls */
 };
 
 #define GX_NODES_MAX      (4u << 20)
@@ -27,7 +28,7 @@ typedef struct GxNode {
     uint32_t parent;
     uint32_t fn; /* number of the function, as Python gave it; 0 unknown */
     uint16_t kind;
-    uint16_t depth;      /* the root's children have 1 */
+    uint16_t depth;      /* the root's children have 1; an inlined function has its parent's */
     uint32_t last_child; /* the child found last: most calls repeat */
     uint64_t calls;
     uint64_t self;

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from gdbext.analyses.inlined import is_outermost
 from gdbext.analyses.refs import numbered
 from gdbext.analyses.repairs import repairs_of
 from gdbext.replay.calls import Cost
@@ -31,6 +32,8 @@ class ProfileRow:
     self_insns: int
     inclusive_insns: int
     """With what it called, handlers that interrupted it left out; recursion counts once."""
+    inlined: bool = False
+    """Where the compiler made it part of others' code; its own code has a row of its own."""
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name."""
@@ -92,7 +95,9 @@ def report_profile(program: Program) -> Profile:
 
 def _rows(program: Program, costs: dict[int, Cost]) -> tuple[ProfileRow, ...]:
     rows = [
-        ProfileRow(*numbered(program, number), *cost)
+        ProfileRow(
+            *numbered(program, number), *cost, program.numbers.inlined_name(number) is not None
+        )
         for number, cost in costs.items()
         if cost.calls or cost.inclusive_insns
     ]
@@ -112,21 +117,10 @@ def _costs_by_root(nodes: Sequence[TreeRow]) -> dict[tuple[int, str], dict[int, 
             root_of.append(root_of[row.parent])
         costs = root_of[n]
         before = costs.get(row.function, Cost(0, 0, 0))
-        inclusive = row.inclusive_insns if _is_outermost(nodes, n) else 0
+        inclusive = row.inclusive_insns if is_outermost(nodes, n) else 0
         costs[row.function] = Cost(
             before.calls + row.calls,
             before.self_insns + row.self_insns,
             before.inclusive_insns + inclusive,
         )
     return result
-
-
-def _is_outermost(nodes: Sequence[TreeRow], node: int) -> bool:
-    """Whether no node above is of the same function."""
-    function = nodes[node].function
-    node = nodes[node].parent
-    while node:
-        if nodes[node].function == function:
-            return False
-        node = nodes[node].parent
-    return True

@@ -67,6 +67,9 @@ class Name(NamedTuple):
 
 def numbered(program: Program, number: int) -> Name:
     """The function with that number."""
+    inlined = program.numbers.inlined_name(number)
+    if inlined is not None:
+        return Name(inlined, None, None)
     function = program.numbers.functions[number]
     if function is None:
         return Name("(code that no function holds)", None, None)

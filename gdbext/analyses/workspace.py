@@ -12,6 +12,7 @@ from gdbext.analyses.callees import CalleesReport, report_callees
 from gdbext.analyses.callers import CallersReport, report_callers
 from gdbext.analyses.functions import FunctionReport, report_function
 from gdbext.analyses.graph import CallGraph, report_graph
+from gdbext.analyses.inlined import with_inlined
 from gdbext.analyses.interrupts import InterruptsReport, report_interrupts
 from gdbext.analyses.listing import SourceListing, list_source
 from gdbext.analyses.places import Pieces
@@ -29,6 +30,7 @@ from gdbext.recording.reader import Recording
 from gdbext.replay.branchlog import LogTotals, write_branch_log
 from gdbext.replay.calls import NodeKind
 from gdbext.replay.functions import FunctionNumbers
+from gdbext.replay.inlines import InlineChains, InlineReplay
 from gdbext.replay.replay import Replay
 from gdbext.replay.slices import SliceReplay
 from gdbext.symbols import Symbols
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from gdbext.analyses.places import TailRun
     from gdbext.analyses.tail import TailInsn
     from gdbext.coverage.model import Coverage
+    from gdbext.replay.calls import CallTables
     from gdbext.replay.slices import SliceWindow
     from gdbext.symbols import Function
     from gdbext.symbols.model import Vector
@@ -101,6 +104,7 @@ class Workspace:
         self._changed: frozenset[int] = frozenset()
         self._checked = 1
         self._program: Program | None = None
+        self._inlined: Program | None = None
 
     def refresh(self) -> None:
         """Take in what was recorded since.
@@ -109,7 +113,7 @@ class Workspace:
             TraceFormatError: the recording is damaged.
             SymbolError: the ELF file is not the program that was recorded.
         """
-        self._program = None
+        self._program = self._inlined = None
         self._replay.update(self._progress)
         blocks = self.recording.blocks
         if len(blocks) < self._checked:  # another generation
@@ -135,17 +139,20 @@ class Workspace:
     def program(self) -> Program:
         """Tables and symbols joined."""
         if self._program is None:
-            self._program = Program(
-                str(self.meta["target"]),
-                self.recording.blocks,
-                self._replay.classes,
-                self._replay.tables(),
-                self.symbols,
-                self._changed,
-                self._replay.calls,
-                self._numbers,
-            )
+            self._program = self._joined(self._replay.calls)
         return self._program
+
+    def _joined(self, calls: Callable[[], CallTables]) -> Program:
+        return Program(
+            str(self.meta["target"]),
+            self.recording.blocks,
+            self._replay.classes,
+            self._replay.tables(),
+            self.symbols,
+            self._changed,
+            calls,
+            self._numbers,
+        )
 
     def summary(self, top: int = 10) -> Summary:
         """Totals of the recording; `top` is for who prints it."""
@@ -181,17 +188,41 @@ class Workspace:
         """What a function called. Raises: as `function`."""
         return report_callees(self.program, self.find(name))
 
-    def profile(self) -> Profile:
-        """Where instructions were spent."""
-        return report_profile(self.program)
+    @property
+    def inlined_program(self) -> Program:
+        """As `program`, with inlined functions in the tree of calls. Needs a replay of its own."""
+        if self._inlined is None:
+            program = self.program
+            chains = InlineChains(self.symbols, self._numbers)
+            if any(chains.sites(program.blocks)) or any(
+                any(chains.of_insns(program.blocks, n)) for n in range(1, len(program.blocks))
+            ):
+                replay = InlineReplay(self._replay, chains)
+                found = replay.run(self._progress)
+                calls = with_inlined(replay.calls(), found, program.blocks, chains, self._numbers)
+                program = self._joined(lambda: calls)
+            self._inlined = program
+        return self._inlined
 
-    def tree(self, name: str | None, pruning: Pruning) -> CallTree:
+    def profile(self, *, inlined: bool = True) -> Profile:
+        """Where instructions were spent.
+
+        Args:
+            inlined: whether functions that the compiler inlined have rows of their own.
+        """
+        return report_profile(self.inlined_program if inlined else self.program)
+
+    def tree(self, name: str | None, pruning: Pruning, *, inlined: bool = True) -> CallTree:
         """The calling-context tree, or what ran below one function.
+
+        Args:
+            inlined: whether functions that the compiler inlined have nodes of their own.
 
         Raises:
             UsageError: no function, or several, have that name, or it never ran.
         """
-        return report_tree(self.program, None if name is None else self.find(name), pruning)
+        program = self.inlined_program if inlined else self.program
+        return report_tree(program, None if name is None else self.find(name), pruning)
 
     def graph(self, root: str | None, pruning: Pruning) -> CallGraph:
         """Who called whom, in all or from one function on. Raises: as `tree`."""

@@ -17,6 +17,7 @@ __all__ = [
     "ELF_OPTION",
     "JSON",
     "MIN_PERCENT",
+    "NO_INLINED",
     "QEMU_ARGS",
     "RECORDING",
     "count",
@@ -59,6 +60,10 @@ def seconds(text: str) -> float:
         raise argparse.ArgumentTypeError(f"'{text}' is no time; write such as 90, 1.5, 2m or 1h")
     return value
 
+
+NO_INLINED: Final = Argument(
+    "--no-inlined", "Count inlined functions as part of those that hold their code."
+)
 
 JSON: Final = Argument("--json", "Print JSON with stable keys instead of tables.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gdbext.commands._options import ELF_OPTION, JSON, RECORDING, count
+from gdbext.commands._options import ELF_OPTION, JSON, NO_INLINED, RECORDING, count
 from gdbext.commands.context import print_json
 from gdbext.commands.registry import Argument, command
 from gdbext.render.profile import render_profile
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     "Tell where instructions were spent: self, inclusive, calls; by task and handler too.",
     description=(
         "Inclusive is with what a function called; recursion counts once. Handlers of interrupts\n"
-        "and exceptions are never part of what they interrupted."
+        "and exceptions are never part of what they interrupted. Inlined functions (debug\n"
+        "information tells them) have rows of their own; they are not called."
     ),
     arguments=[
         RECORDING,
         Argument("--top", "Functions shown (default 20).", metavar="N", parse=count),
+        NO_INLINED,
         JSON,
         ELF_OPTION,
     ],
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 )
 def profile(context: Context, options: argparse.Namespace) -> None:
     """Print the profile."""
-    result = context.workspace(options).profile()
+    result = context.workspace(options).profile(inlined=not options.no_inlined)
     if options.json:
         print_json(context, "profile", result.to_json())
     else:

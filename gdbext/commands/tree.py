@@ -6,7 +6,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gdbext.analyses.tree import Pruning
-from gdbext.commands._options import DEPTH, ELF_OPTION, JSON, MIN_PERCENT, RECORDING, count
+from gdbext.commands._options import (
+    DEPTH,
+    ELF_OPTION,
+    JSON,
+    MIN_PERCENT,
+    NO_INLINED,
+    RECORDING,
+    count,
+)
 from gdbext.commands._pictures import PICTURE, draw_tree
 from gdbext.commands.context import print_json
 from gdbext.commands.registry import Argument, command
@@ -42,6 +50,7 @@ if TYPE_CHECKING:
             parse=count,
         ),
         PICTURE,
+        NO_INLINED,
         JSON,
         ELF_OPTION,
     ],
@@ -51,7 +60,8 @@ def tree(context: Context, options: argparse.Namespace) -> None:
     """Print or draw the tree."""
     top = options.top or (None if options.json else 60 if options.o else 40)
     pruning = Pruning(options.depth, options.min_percent or 0.0, top)
-    result = context.workspace(options).tree(options.function, pruning)
+    workspace = context.workspace(options)
+    result = workspace.tree(options.function, pruning, inlined=not options.no_inlined)
     if options.o is not None:
         draw_tree(context, options.o, result)
     if options.json:

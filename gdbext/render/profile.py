@@ -49,8 +49,8 @@ def _table(title: str, rows: Iterable[ProfileRow], whole: int, top: int) -> Tabl
             percent(row.self_insns, whole),
             amount(row.inclusive_insns),
             percent(row.inclusive_insns, whole),
-            amount(row.calls),
-            row.name,
+            "" if row.inlined else amount(row.calls),
+            f"{row.name} (inlined)" if row.inlined else row.name,
             place(row.file, None),
         )
     return table.bound(top)

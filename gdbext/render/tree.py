@@ -39,7 +39,7 @@ def render_tree(page: Page, tree: CallTree) -> None:
             amount(node.inclusive_insns),
             percent(node.inclusive_insns, whole),
             amount(node.self_insns),
-            amount(node.calls),
+            "" if node.kind == "inlined" else amount(node.calls),
             f"{own}{node.name}{_marks(node)}",
         )
         last = len(node.children) - 1

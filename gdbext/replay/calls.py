@@ -29,6 +29,8 @@ class NodeKind(IntEnum):
     EXCEPTION = 5
     TRAP = 6
     """An interrupt or an exception; which of them is not known."""
+    INLINED = 7
+    """A function that the compiler made part of its parent's code."""
 
 
 HANDLER_KINDS = frozenset({NodeKind.INTERRUPT, NodeKind.EXCEPTION, NodeKind.TRAP})

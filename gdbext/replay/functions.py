@@ -25,9 +25,25 @@ class FunctionNumbers:
         self._symbols = symbols
         self.functions: list[Function | None] = [None, *symbols.functions]
         self._numbers = {f.address: n for n, f in enumerate(self.functions) if f is not None}
+        self._inlined: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self.functions)
+
+    @property
+    def n_with_inlined(self) -> int:
+        """Numbers are below."""
+        return len(self.functions) + len(self._inlined)
+
+    def of_inlined(self, name: str) -> int:
+        """The number of a function where it is inlined; it has another one for its own code."""
+        return self._inlined.setdefault(name, self.n_with_inlined)
+
+    def inlined_name(self, number: int) -> str | None:
+        """The name of an inlined function; None: that number is a function's own."""
+        if number < len(self.functions):
+            return None
+        return next(name for name, n in self._inlined.items() if n == number)
 
     def number_at(self, address: int) -> int:
         """Number of the innermost function that holds `address`; 0 if none does."""

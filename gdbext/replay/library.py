@@ -95,6 +95,18 @@ class CNode(ctypes.Structure):
     )
 
 
+class CNodeBlock(ctypes.Structure):
+    """GxNodeBlock."""
+
+    _fields_ = (
+        ("node", c_uint32),
+        ("block", c_uint32),
+        ("lost", c_uint32),
+        ("reserved", c_uint32),
+        ("count", c_uint64),
+    )
+
+
 class CCost(ctypes.Structure):
     """GxFunctionCost."""
 
@@ -225,6 +237,8 @@ def replay_library() -> ctypes.CDLL:
         "gx_replay_vectors": (u64, (pointer, pointer, u64)),
         "gx_replay_settle": (None, (pointer,)),
         "gx_replay_nodes": (u64, (pointer, pointer, u64)),
+        "gx_replay_inlined": (None, (pointer, c_uint32, c_uint32, pointer)),
+        "gx_replay_node_blocks": (u64, (pointer, pointer, u64)),
         "gx_replay_costs": (c_int, (pointer, pointer, u32)),
         "gx_replay_tree_info": (None, (pointer, pointer, pointer)),
         "gx_replay_handlers": (u64, (pointer, pointer, u64)),

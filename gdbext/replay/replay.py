@@ -241,10 +241,14 @@ class Replay:
             raise TraceFormatError(f"{self.recording.path}: block table is damaged")
         self._blocks_done = end
 
+    def _settle(self, handle: int) -> None:
+        """What is still open counts as it is now."""
+        self._lib.gx_replay_settle(handle)
+
     def _read_calls(self) -> CallTables:
         handle = self._open()
         lib = self._lib
-        lib.gx_replay_settle(handle)
+        self._settle(handle)
         deepest, cut = ctypes.c_uint32(), ctypes.c_uint64()
         lib.gx_replay_tree_info(handle, ctypes.byref(deepest), ctypes.byref(cut))
         n_functions = len(self._functions) if self._functions is not None else 1

@@ -90,7 +90,7 @@ class MachineAnswers:
         return self._workspace.summary().gaps.count
 
     def _max_depth(self, _asked: Answer) -> Result:
-        return self._workspace.tree(None, Pruning()).max_depth
+        return self._workspace.tree(None, Pruning(), inlined=False).max_depth
 
     def _max_nesting(self, _asked: Answer) -> Result:
         return self._workspace.interrupts().max_nesting
