@@ -90,7 +90,11 @@ def made_program(
         calls=tables,
         arc_insns=arc_insns(rows),
         entries=entries,
-        numbers=SimpleNamespace(functions=functions, number_at=lambda at: at // 0x100),
+        numbers=SimpleNamespace(
+            functions=functions,
+            number_at=lambda at: at // 0x100,
+            inlined_name=lambda number: None,
+        ),
         symbols=SimpleNamespace(
             function_at=lambda at: functions[at // 0x100],
             line_at=lambda at: None,

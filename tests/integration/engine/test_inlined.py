@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from pathlib import Path
 
@@ -82,7 +83,7 @@ def test_an_inlined_function_is_below_one_that_addr2line_says_holds_it(
     pairs = {
         (inner, outer)
         for chain in chains_of(workspace.symbols.path, list(counts)).values()
-        for inner, outer in zip(chain, chain[1:], strict=False)
+        for inner, outer in itertools.pairwise(chain)
     }
     nodes = program.calls.nodes
     found = {

@@ -157,6 +157,6 @@ def test_profile_in_all_and_by_context() -> None:
     assert in_main["again"].inclusive_insns == 29, "what it calls itself counts once"
     assert profile.repairs["unwinds"] == 2
     assert list(profile.to_json()["functions"][0]) == [
-        *("name", "address", "file", "calls", "self_insns", "inclusive_insns")
+        *("name", "address", "file", "calls", "self_insns", "inclusive_insns", "inlined")
     ]
     assert profile.functions[0].address == address_of(LEAF)
