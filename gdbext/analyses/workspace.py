@@ -314,7 +314,8 @@ class Workspace:
         """A function's or file's source with what ran. Arguments and Raises: as `coverage`."""
         coverage = self.coverage(settings, name)
         function = self.find(name) if self.symbols.find(name) else None
-        path = settings.files.path(function.file) if function and function.file else None
+        where = self.symbols.place_of(function) if function else None
+        path = settings.files.path(where.file) if where else None
         return list_source(self.symbols, coverage, function, path)
 
     def last_insns(self, n: int) -> list[TailInsn]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from gdbext.replay.conditions import Scan, scan
@@ -39,6 +40,10 @@ class Code:
     bodies: list[Body] = field(default_factory=list)
     """By address; they do not overlap."""
 
+    copies: list[int] = field(default_factory=list)
+    """Of each instruction: a number that only the code of one copy of its source shares, that is
+    one inlining or one function."""
+
     @property
     def addresses(self) -> list[int]:
         """Of each instruction."""
@@ -46,7 +51,16 @@ class Code:
 
     def places(self, start: int, end: int) -> tuple[int, int]:
         """Instructions that begin in [start, end), as places in `addresses`."""
-        return bisect_left(self.addresses, start), bisect_left(self.addresses, end)
+        first, last = self._at.get(start), self._at.get(end)
+        return (
+            bisect_left(self.addresses, start) if first is None else first,
+            bisect_left(self.addresses, end) if last is None else last,
+        )
+
+    @cached_property
+    def _at(self) -> dict[int, int]:
+        """The place of each address."""
+        return {address: place for place, address in enumerate(self.addresses)}
 
 
 def read_code(
@@ -94,7 +108,22 @@ def read_code(
         _insert(found, here)
         code.scan.add(found)
         code.bodies.append(Body(function, first, len(code.addresses)))
+    code.copies = _copies(symbols, code)
     return code
+
+
+def _copies(symbols: Symbols, code: Code) -> list[int]:
+    """Functions have negative numbers, what debug information describes the offsets there."""
+    copies = [0] * len(code.addresses)
+    for body in code.bodies:
+        own = -1 - body.function.address if body.function is not None else 0
+        copies[body.first : body.end] = [own] * (body.end - body.first)
+    if code.addresses:
+        low, high = code.addresses[0], code.addresses[-1] + 1
+        for start, end, die in symbols.sources.copies(low, high):
+            first, last = code.places(start, end)
+            copies[first:last] = [die] * (last - first)
+    return copies
 
 
 def _own_ranges(symbols: Symbols, function: Function) -> Iterator[tuple[int, int]]:

@@ -11,15 +11,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gdbext.coverage.model import Copy, Line, Ratio, State, Unit
-from gdbext.coverage.reached import COVERED, MISSED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from gdbext.coverage.code import Code
     from gdbext.coverage.reached import Reached
     from gdbext.symbols import Symbols
 
-__all__ = ["Piece", "measure_lines"]
+__all__ = ["Piece", "measure_line"]
 
 
 class Piece(NamedTuple):
@@ -33,111 +33,100 @@ class Piece(NamedTuple):
     is_stmt: bool
 
 
-def measure_lines(
-    symbols: Symbols,
-    addresses: Sequence[int],
-    reached: Reached,
-    pieces_by_line: Mapping[int, Sequence[Piece]],
-) -> Iterator[Line]:
-    """Yield the lines of one file in order; line 0 is none."""
-    for number in sorted(pieces_by_line):
-        if number:
-            yield _line(symbols, addresses, reached, number, pieces_by_line[number])
+_UNDECIDED = -1
+"""Stands for a count that is not known, below all that are."""
 
 
-def _line(
+def measure_line(
     symbols: Symbols,
-    addresses: Sequence[int],
+    code: Code,
     reached: Reached,
     number: int,
     pieces: Sequence[Piece],
+    excluded: str | None,
 ) -> Line:
-    status = reached.status
-    insns = Ratio(
-        sum(status.count(COVERED, piece.first, piece.end) for piece in pieces),
-        sum(piece.end - piece.first for piece in pieces),
-    )
+    """One line of a file.
+
+    Args:
+        pieces: all of its code.
+        excluded: the reason.
+    """
     statements = [piece for piece in pieces if piece.is_stmt] or pieces
     copies: tuple[Copy, ...] = ()
-    by_copy: dict[object, list[Piece]] = {None: list(statements)}
-    if len(statements) > 1:
-        by_copy = _by_copy(symbols, addresses, statements)
+    units: tuple[Unit, ...] = ()
+    if len(statements) == 1:
+        piece = statements[0]
+        count = _count(reached.proven[piece.first : piece.end])
+    else:
+        by_copy: dict[int, int] = {}  # number of the copy: count
+        places: dict[int, int] = {}  # and its first instruction
+        by_unit: dict[tuple[int, int], int] = {}  # the same by column and copy
+        for piece in statements:
+            copy = code.copies[piece.first]
+            own = _count(reached.proven[piece.first : piece.end])
+            places.setdefault(copy, piece.first)
+            by_copy[copy] = _both(by_copy.get(copy, 0), own)
+            unit = piece.column, copy
+            by_unit[unit] = _both(by_unit.get(unit, 0), own)
+        count = _added(by_copy.values())
         if len(by_copy) > 1:
             copies = tuple(
-                _copy(symbols, addresses[own[0].first], _count(reached, own))
-                for own in by_copy.values()
+                _copy(symbols, code.addresses[places[copy]], copy, n) for copy, n in by_copy.items()
             )
-    count = _added([_count(reached, own) for own in by_copy.values()])
-    missed = any(MISSED in status[piece.first : piece.end] for piece in pieces)
+        columns = sorted({column for column, _ in by_unit})
+        if len(columns) > 1:
+            units = tuple(
+                Unit(column, _known(_added(n for (at, _), n in by_unit.items() if at == column)))
+                for column in columns
+            )
+    insns = [reached.insns(piece.first, piece.end) for piece in pieces]
+    missed = any(reached.is_missed(piece.first, piece.end) for piece in pieces)
     return Line(
         line=number,
-        count=count,
-        insns=insns,
+        count=_known(count),
+        insns=Ratio(sum(part.covered for part in insns), sum(part.total for part in insns)),
         state=_state(count, missed),
-        units=_units(reached, by_copy),
+        units=units,
         copies=copies,
+        excluded=excluded,
     )
 
 
-def _state(count: int | None, missed: bool) -> State:
-    if count is None:
+def _state(count: int, missed: bool) -> State:
+    if count == _UNDECIDED:
         return "undecided"
     if not count:
         return "uncovered"
     return "partial" if missed else "covered"
 
 
-def _by_copy(
-    symbols: Symbols, addresses: Sequence[int], pieces: Sequence[Piece]
-) -> dict[object, list[Piece]]:
-    found: dict[object, list[Piece]] = {}
-    for piece in pieces:
-        address = addresses[piece.first]
-        key: object = symbols.sources.copy_at(address)
-        if key is None:
-            function = symbols.function_at(address)
-            key = function.address if function is not None else None
-        found.setdefault(key, []).append(piece)
-    return found
+def _count(proven: Sequence[int]) -> int:
+    """Of the most executed instruction; undecided if some were reached that prove nothing."""
+    return max(proven) or min(proven)
 
 
-def _copy(symbols: Symbols, address: int, count: int | None) -> Copy:
-    function = symbols.function_at(address)
-    where = symbols.sources.copy_at(address)
-    name = function.name if function is not None else ""
-    return Copy(address, name, bool(where and where[1]), count)
+def _both(first: int, second: int) -> int:
+    """Of two pieces of one copy."""
+    return max(first, second) or min(first, second)
 
 
-def _count(reached: Reached, pieces: Sequence[Piece]) -> int | None:
-    """Of pieces of one copy; None: reached, but nothing proves that it took effect."""
-    most = 0
+def _added(counts: Iterable[int]) -> int:
+    """Of several copies: those that are known; undecided if the others did not run."""
+    total = 0
     undecided = False
-    for piece in pieces:
-        proven = reached.proven[piece.first : piece.end]
-        most = max(most, *proven)
-        undecided = undecided or -1 in proven
-    return most or (None if undecided else 0)
+    for count in counts:
+        if count == _UNDECIDED:
+            undecided = True
+        else:
+            total += count
+    return total or (_UNDECIDED if undecided else 0)
 
 
-def _added(counts: Sequence[int | None]) -> int | None:
-    """Of copies: those that are known; None if there are only undecided and unreached ones."""
-    total = sum(count or 0 for count in counts)
-    return total or (None if None in counts else 0)
+def _known(count: int) -> int | None:
+    return None if count == _UNDECIDED else count
 
 
-def _units(reached: Reached, by_copy: Mapping[object, Sequence[Piece]]) -> tuple[Unit, ...]:
-    columns = sorted({piece.column for pieces in by_copy.values() for piece in pieces})
-    if len(columns) < 2:
-        return ()
-    return tuple(
-        Unit(
-            column,
-            _added(
-                [
-                    _count(reached, [piece for piece in pieces if piece.column == column])
-                    for pieces in by_copy.values()
-                ]
-            ),
-        )
-        for column in columns
-    )
+def _copy(symbols: Symbols, address: int, copy: int, count: int) -> Copy:
+    function = symbols.function_at(address)
+    name = function.name if function is not None else ""
+    return Copy(address, name, copy in symbols.sources.inlinings, _known(count))

@@ -12,7 +12,7 @@ from gdbext.symbols.intervals import Intervals
 from gdbext.symbols.model import InlineFrame, LineRow, SourceLine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from gdbext.symbols.dwarf import Inlined, Unit, UnitCode, UnitLines
     from gdbext.symbols.lines import Row
@@ -35,7 +35,8 @@ class Sources:
         self._lines: dict[int, UnitLines] = {}
         self._code: dict[int, UnitCode] = {}
         self._inlined: dict[int, Intervals] = {}
-        self._bodies: dict[int, Intervals] = {}
+        self.inlinings: set[int] = set()
+        """Numbers of the inlinings that `copies` has given out."""
         placed = [(low, high, n) for n, unit in enumerate(self.units) for low, high in unit.ranges]
         for number, unit in enumerate(self.units):
             if not unit.placed:
@@ -101,26 +102,32 @@ class Sources:
                     found.append(LineRow(low, high, name, row.line, row.column, row.is_stmt))
         return sorted(set(found))
 
-    def copy_at(self, address: int) -> tuple[int, str] | None:
-        """Which copy of its source the code at `address` is: one inlining, or one function.
+    def all_rows(self) -> list[LineRow]:
+        """All line rows by address; those of one address in the order of their units."""
+        found: list[LineRow] = []
+        for number in range(len(self.units)):
+            lines = self.lines(number)
+            names = [name or "?" for name in lines.files]
+            known = range(len(names))
+            found += [
+                LineRow(start, end, names[file] if file in known else "?", line, column, is_stmt)
+                for start, end, file, line, column, is_stmt in lines.rows
+            ]
+        found.sort(key=lambda row: row.start)
+        return found
 
-        Returns:
-            A number that all code of the copy shares, and the raw name of the inlined function,
-            empty for what is not inlined; None where no debug information tells.
+    def copies(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """Yield the code of functions and inlinings in [start, end), inner after outer.
+
+        Each is a half-open range and a number: all code of one function or inlining has the same.
         """
-        for index in self._places.covering(address):
-            number = self._owners[index]
-            chain = self._chain(number, address)
-            if chain:
-                return chain[0].die, chain[0].name
-            bodies = self._bodies.get(number)
-            entries = self.code(number).subprograms
-            if bodies is None:
-                bodies = self._bodies[number] = Intervals((e.start, e.end) for e in entries)
-            body = bodies.first(address)
-            if body is not None:
-                return entries[body].die, ""
-        return None
+        for number in self._units_of(start, end):
+            code = self.code(number)
+            for body in code.subprograms:
+                yield body.start, body.end, body.die
+            for inlined in code.inlined:
+                yield inlined.start, inlined.end, inlined.die
+                self.inlinings.add(inlined.die)
 
     def parts(self, function: int | None = None) -> dict[int, int]:
         """Code that compilers moved out of functions: its address, and the function's.

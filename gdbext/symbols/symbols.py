@@ -196,12 +196,19 @@ class Symbols:
         ]
         return [span for span in spans if span[2] != "data"]
 
+    def place_of(self, function: Function) -> SourceLine | None:
+        """Where the function's own source begins, also where it begins with inlined code."""
+        frames = self.sources.inlined_at(function.address)
+        if frames and frames[-1].file is not None and frames[-1].line is not None:
+            return SourceLine(frames[-1].file, frames[-1].line, 0)
+        return self.line_at(function.address)
+
     def lines_of(self, function: Function) -> tuple[str, int, int] | None:
         """File, first and last line of a function's source, as far as it has code of its own.
 
         Code that is inlined into it is left out; None where there is no debug information.
         """
-        where = self.line_at(function.address)
+        where = self.place_of(function)
         if where is None:
             return None
         own = {
