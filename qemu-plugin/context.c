@@ -13,6 +13,7 @@
 #define EXC_RETURN_BIT6   (1u << 6) /* S */
 #define FRAME             32        /* r0-r3, r12, lr, pc, xPSR */
 #define FRAME_FLOAT       104       /* and s0-s15, FPSCR, a word for alignment */
+#define SWITCH_FRAME_MAX  512       /* bytes between what a routine that switches saves and where it comes back */
 #define M_ALIGNMENT       4         /* bytes that the core may have left out above a frame */
 
 static bool has(const GxProbe *p, unsigned number) { return p->known >> number & 1; }
@@ -50,6 +51,30 @@ static uint64_t *place_of(GxProbe *p, uint64_t number)
     }
 }
 
+/* A routine that switches stacks, on its way. Rule P7. */
+static void take_switch(GxEngine *e, const GxProbe *p)
+{
+    GxContext c = {.from = 0};
+
+    if (e->n_levels > (p->why & GX_PROBE_RETURN ? 1 : 0) || !has(p, GX_REG_SP)) {
+        return; /* in a handler; one that returns just now is still open */
+    }
+    if (p->why & GX_PROBE_SWITCHED) {
+        e->new_sp = p->sp;
+        e->has_new_sp = true;
+        if (p->why & (GX_PROBE_TRAP | GX_PROBE_VECTOR)) { /* a trap came at once */
+            gx_probe_interrupted(p, true, &c);
+            e->new_sp = c.sp;
+            e->has_new_sp = c.has_sp;
+        }
+    }
+    if ((p->why & GX_PROBE_SWITCH) && !(e->has_old_sp && e->has_new_sp && e->new_sp == p->sp)) {
+        e->old_sp = p->sp; /* not that of a scheduler on its own stack in between */
+        e->has_old_sp = true;
+        e->has_new_sp = false;
+    }
+}
+
 bool gx_probe_take(GxVcpu *v, const uint8_t *payload, const uint8_t *end)
 {
     GxProbe p = {.before = v->n_blocks + 1};
@@ -71,6 +96,7 @@ bool gx_probe_take(GxVcpu *v, const uint8_t *payload, const uint8_t *end)
         return false;
     }
     v->probe = p;
+    take_switch(&v->engine, &p);
     if (!v->trap_event && v->prev && (p.why & GX_PROBE_VECTOR) && (!has(&p, GX_REG_XPSR) || gx_probe_begins_m(&p))) {
         v->trap_event = GX_TRAP_EVENT_PROBE;
     }
@@ -166,6 +192,23 @@ void gx_probe_interrupted(const GxProbe *p, bool outermost, GxContext *c)
     } else if (has(p, GX_REG_PRIV) && has(p, GX_REG_SP)) { /* RISC-V: a trap leaves it alone */
         set_sp(c, p->sp, 0);
     }
+}
+
+uint64_t gx_switch_distance(const GxEngine *e, const GxContext *place)
+{
+    const uint64_t old = place ? place->sp : e->old_sp;
+    const uint64_t distance = e->new_sp > old ? e->new_sp - old : old - e->new_sp;
+    const bool known = e->has_new_sp && (place ? place->has_sp : e->has_old_sp);
+
+    return known && distance <= SWITCH_FRAME_MAX ? distance : UINT64_MAX;
+}
+
+void gx_switch_place(GxEngine *e, GxContext *place)
+{
+    if (!place->from && e->has_old_sp) {
+        set_sp(place, e->old_sp, 0);
+    }
+    e->has_old_sp = e->has_new_sp = false;
 }
 
 GxSpFit gx_probe_sp(const GxProbe *p, const GxContext *c)

@@ -17,6 +17,7 @@ void gx_engine_reset(GxReplay *r, GxVcpu *v)
         gx_slices_forget(r, v);
     }
     e->n_levels = 0;
+    e->has_old_sp = e->has_new_sp = false;
     for (uint32_t i = 0; i < e->n_tasks; i++) {
         e->tasks[i].suspended = false;
         e->tasks[i].stack.n = 0;

@@ -146,8 +146,11 @@ typedef struct GxEngine {
     uint64_t context_charged; /* and to tasks and handlers */
     uint64_t suspect;         /* where an indirect branch went that fits no call, plus 1: perhaps a handler */
     uint64_t order;           /* of suspensions */
-    bool inside;              /* what runs since the recording began may be a handler; then */
-    uint32_t n_began;         /* these nodes are not a task's: */
+    uint64_t old_sp;          /* stack pointers before and after it was loaded, by the last routine that switches, */
+    uint64_t new_sp;          /* as probes told */
+    bool has_old_sp, has_new_sp;
+    bool inside;      /* what runs since the recording began may be a handler; then */
+    uint32_t n_began; /* these nodes are not a task's: */
     uint32_t began[GX_BEGAN_MAX];
     uint64_t began_self; /* instructions of its task before */
 } GxEngine;

@@ -87,7 +87,14 @@ enum {
     GX_REG_SS = 65,
     GX_REG_EFLAGS = 66
 };
-enum { GX_PROBE_START = 1, GX_PROBE_TRAP = 2, GX_PROBE_VECTOR = 4, GX_PROBE_RETURN = 8 };
+enum {
+    GX_PROBE_START = 1,
+    GX_PROBE_TRAP = 2,
+    GX_PROBE_VECTOR = 4,
+    GX_PROBE_RETURN = 8,
+    GX_PROBE_SWITCH = 16,
+    GX_PROBE_SWITCHED = 32
+};
 #define GX_CONTEXT_NUMBERS_MAX 64
 /* Cortex-M: values of LR from here on are EXC_RETURN (or FNC_RETURN, which no handler begins with). */
 #define GX_EXC_RETURN          0xFF000000u

@@ -1,7 +1,8 @@
 /*
- * Probes. Two kinds of place are looked at, always at the beginning of a block:
+ * Probes. Three kinds of place are looked at, always at the beginning of a block:
  *
  * - the first block of a handler: QEMU reported a trap (from 10.2 on), or the block lies where the vector table points to;
+ * - a block that loads the stack pointer, as routines do that switch tasks, and the block after it;
  * - the block after an instruction that returns from traps. On Cortex-M that may be any return or branch through a
  *   register: they are looked at while a handler runs, and recorded if the exception number has changed.
  *
@@ -178,6 +179,11 @@ static void on_return(unsigned int vcpu, void *userdata)
     }
 }
 
+static void on_switch(unsigned int vcpu, void *userdata)
+{
+    recorder_probe(elem_of(vcpu), (unsigned)(uintptr_t)userdata);
+}
+
 void probes_trap(VcpuElem *e) { recorder_probe(e, GX_PROBE_TRAP); }
 
 /* The last instruction: returns and branches through a register that may end a handler of Cortex-M. */
@@ -220,6 +226,53 @@ static bool is_trap_return(Arch arch, const uint8_t *bytes, size_t size)
                (size >= 2 && bytes[size - 2] == 0x0F && (bytes[size - 1] == 0x07 || bytes[size - 1] == 0x35));
     default:
         return false;
+    }
+}
+
+/* An instruction that loads the stack pointer from memory or a register other than the frame pointer. */
+static bool loads_sp(Arch arch, const uint8_t *bytes, size_t size)
+{
+    uint16_t h[2] = {0, 0};
+    uint32_t word = 0;
+    unsigned source;
+
+    memcpy(h, bytes, size < sizeof(h) ? size : sizeof(h));
+    memcpy(&word, bytes, size < sizeof(word) ? size : sizeof(word));
+    switch (arch) {
+    case ARCH_T32: /* mov sp, rN; ldr.w sp */
+        source = h[0] >> 3 & 15;
+        return size == 2 ? (h[0] & 0xFF87) == 0x4685 && source != 7 && source != 13
+                         : (h[0] & 0xFF70) == 0xF850 && h[1] >> 12 == 13;
+    case ARCH_AARCH64: /* mov sp, xN */
+        source = word >> 5 & 31;
+        return (word & 0xFFFFFC1F) == 0x9100001F && source != 29 && source != 31;
+    case ARCH_RISCV: /* mv sp; lw, ld sp; the same compressed */
+        if (size == 2) {
+            source = word >> 2 & 31;
+            return (word & 0xFF83) == 0x8102 ? source && source != 2 && source != 8
+                                             : (word & 0xEF83) == 0x4102 || (word & 0xEF83) == 0x6102;
+        }
+        source = word >> 15 & 31;
+        return ((word & 0xFFF07FFF) == 0x00000113 && source != 2 && source != 8) || (word & 0xFFF) == 0x103;
+    default:
+        return false;
+    }
+}
+
+static void instrument_switch(struct qemu_plugin_tb *tb, const BlockSource *block, Arch arch)
+{
+    const uint8_t *at = block->bytes;
+    bool found = false;
+
+    for (unsigned i = 0; i < block->n_insns && !found; at += block->sizes[i++]) {
+        found = loads_sp(arch, at, block->sizes[i]);
+    }
+    if (found) {
+        qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_switch, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_COND_NE,
+                                                  probes.armed, 0, (void *)(uintptr_t)GX_PROBE_SWITCH);
+        qemu_plugin_register_vcpu_insn_exec_cond_cb(qemu_plugin_tb_get_insn(tb, block->n_insns - 1), on_switch,
+                                                    QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_COND_NE, probes.armed, 0,
+                                                    (void *)(uintptr_t)GX_PROBE_SWITCHED);
     }
 }
 
@@ -298,17 +351,17 @@ void probes_instrument(struct qemu_plugin_tb *tb, const BlockSource *block)
     const size_t size = block->sizes[block->n_insns - 1];
     const uint8_t *last = block->bytes + block->n_bytes - size;
     struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, block->n_insns - 1);
+    const Arch arch = arch_of_block(probes.arch, block->n_insns, block->sizes, block->bytes);
 
     if (!probes.on) {
         return;
     }
+    instrument_switch(tb, block, arch);
     if (!probes.traps_reported && is_vector(block->address)) {
         qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_vector, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_COND_NE,
                                                   probes.armed, 0, NULL);
     }
-    if (probes.m_profile
-            ? m_may_return(last, size)
-            : is_trap_return(arch_of_block(probes.arch, block->n_insns, block->sizes, block->bytes), last, size)) {
+    if (probes.m_profile ? m_may_return(last, size) : is_trap_return(arch, last, size)) {
         qemu_plugin_register_vcpu_insn_exec_cond_cb(insn, on_return, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_COND_NE,
                                                     probes.m_profile ? probes.in_handler : probes.armed, 0, NULL);
     }

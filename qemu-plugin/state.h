@@ -262,6 +262,11 @@ typedef enum { GX_SP_UNKNOWN, GX_SP_SAME, GX_SP_OTHER } GxSpFit;
 /* Does the context's stack go on? */
 GxSpFit gx_probe_sp(const GxProbe *p, const GxContext *c);
 
+/* How far the stack that a routine switched to is from that of a task (NULL: the running one); UINT64_MAX: another. */
+uint64_t gx_switch_distance(const GxEngine *e, const GxContext *place);
+/* The running task is suspended by such a routine. */
+void gx_switch_place(GxEngine *e, GxContext *place);
+
 /* traps.c */
 void gx_trap_learn(GxReplay *r, uint64_t address);
 void gx_trap_enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, bool tail_chained, bool maybe_call);

@@ -209,7 +209,9 @@ static bool switch_stacks(GxReplay *r, GxVcpu *v, uint32_t id)
     const uint64_t address = r->blocks.address[id];
     const bool own = gx_stack_waits(gx_engine_stack(e), address) > 0;
     GxContext interrupted = {.from = 0};
+    uint64_t nearest = own ? gx_switch_distance(e, NULL) : UINT64_MAX;
     uint32_t fitting = own, found = 0;
+    bool own_is_nearest = nearest != UINT64_MAX;
     int at = -1;
 
     if (e->n_levels && (e->levels[e->n_levels - 1].probed || gx_stack_find_return(gx_engine_stack(e), address) > 0)) {
@@ -223,17 +225,27 @@ static bool switch_stacks(GxReplay *r, GxVcpu *v, uint32_t id)
             continue;
         }
         fitting++;
-        if (at < 0 || t->suspended_at < e->tasks[found].suspended_at) { /* they take turns, as a rule */
+        if (gx_switch_distance(e, &t->place) < nearest) { /* P7 */
+            nearest = gx_switch_distance(e, &t->place);
+            own_is_nearest = false;
+            found = i;
+            at = frame;
+        } else if (nearest == UINT64_MAX &&
+                   (at < 0 || t->suspended_at < e->tasks[found].suspended_at)) { /* they take turns, as a rule */
             found = i;
             at = frame;
         }
     }
-    if (at < 0) {
+    if (at < 0 || own_is_nearest) {
         return false;
+    }
+    if (nearest != UINT64_MAX) {
+        fitting = 1;
     }
     if (e->n_levels) {
         interrupted = gx_trap_close_all(r, v);
     }
+    gx_switch_place(e, &interrupted);
     gx_task_suspend(r, v, interrupted);
     gx_task_switch(r, e, found);
     if (r->observed) {
@@ -251,6 +263,7 @@ static bool switch_by_return(GxReplay *r, GxVcpu *v, uint32_t id)
     GxEngine *e = &v->engine;
     const GxStack *s = gx_engine_stack(e);
     const bool switched = gx_stack_switches(s);
+    GxContext place = {.from = 0};
     int found = -1, at = -1;
 
     if (e->n_levels) {
@@ -264,14 +277,17 @@ static bool switch_by_return(GxReplay *r, GxVcpu *v, uint32_t id)
             at = frame;
         }
     }
+    if (switched) {
+        gx_switch_place(e, &place);
+    }
     if (found >= 0 && switched) {
-        gx_task_suspend(r, v, (GxContext){.from = 0});
+        gx_task_suspend(r, v, place);
         gx_task_switch(r, e, (uint32_t)found);
     } else if (found >= 0) {
         take_back(r, v, (uint32_t)found, (uint32_t)at);
     } else if (switched &&
                (r->blocks.is_entry[id] || (e->n_tasks > 1 && gx_stack_find_function(s, r->blocks.fn_first[id]) < 0))) {
-        gx_task_suspend(r, v, (GxContext){.from = 0});
+        gx_task_suspend(r, v, place);
         gx_task_begin(r, e, id);
         return true;
     } else {

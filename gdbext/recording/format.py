@@ -102,6 +102,8 @@ class Probe(IntFlag):
     TRAP = 2
     VECTOR = 4
     RETURN = 8
+    SWITCH = 16
+    SWITCHED = 32
 
 
 class BufferState(IntEnum):

@@ -106,9 +106,10 @@ def _probed(piece: list[Step], number: int) -> list[Step]:
         if isinstance(step, int) and place % 5 == number % 5:
             sp = 0x2000 + 0x100 * (place // 5 % 3)
             why = Probe.VECTOR if place // 5 % 2 else Probe.RETURN
+            why |= Probe.SWITCH if place % 4 == 0 else Probe.SWITCHED if place % 4 == 1 else 0
             registers = {Register.PROBE: why, Register.SP: sp}
             if number % 3 == 0:  # Cortex-M
-                lr = 0xFFFFFFFD if why == Probe.VECTOR else 0x101
+                lr = 0xFFFFFFFD if why & Probe.VECTOR else 0x101
                 registers |= {Register.LR: lr, Register.XPSR: place // 3 % 3, Register.PSP: sp - 32}
             elif number % 3 == 1:
                 registers |= {Register.CPSR: 0x3C5, Register.SPSR_EL1: 0x344, Register.SP_EL0: sp}
