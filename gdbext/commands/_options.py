@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
@@ -31,7 +32,7 @@ def count(text: str) -> int:
     """A number of things, 1 or more; `10M` and `2.5G` are understood."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([kMG]?)", text.replace("_", ""))
     scale = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
-    number = round(float(match[1]) * scale[match[2]]) if match else 0
+    number = round(Fraction(match[1]) * scale[match[2]]) if match else 0
     if number < 1 or (match and "." in match[1] and not match[2]):
         raise argparse.ArgumentTypeError(
             f"'{text}' is no count; write such as 500, 20k, 1.5M or 1G"

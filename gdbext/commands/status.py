@@ -10,6 +10,7 @@ from gdbext.commands._options import JSON
 from gdbext.commands._saving import recorded_totals
 from gdbext.commands.context import print_json
 from gdbext.commands.registry import command
+from gdbext.errors import ControlError
 from gdbext.render.status import render_status
 
 if TYPE_CHECKING:
@@ -23,13 +24,19 @@ if TYPE_CHECKING:
     "Tell whether it records, how much was recorded, and what is missing.",
     arguments=[JSON],
     doors=["gdb"],
-    needs=["recorder"],
 )
 def status(context: Context, options: argparse.Namespace) -> None:
     """Print state, instructions, size, gaps and overhead."""
-    with context.control() as client:
-        hello = client.hello()
-        now = client.status()
+    loaded = context.loaded()
+    try:
+        with context.control() as client:
+            hello = client.hello()
+            now = client.status()
+    except ControlError as error:
+        if loaded is None or options.json:
+            raise
+        context.page.line(f"questions are answered from {loaded}; nothing runs: {error}")
+        return
     # The recorder counts finished chunks only.
     n_insns, n_blocks = recorded_totals(hello.directory)
     now = replace(now, instructions=n_insns, blocks=n_blocks)
@@ -37,6 +44,5 @@ def status(context: Context, options: argparse.Namespace) -> None:
         print_json(context, "status", {"target": hello.target, **now.to_json()})
     else:
         render_status(context.page, hello, now)
-    loaded = context.loaded()
     if loaded is not None:
         context.page.line(f"questions are answered from {loaded} (`trace load` alone: live again)")

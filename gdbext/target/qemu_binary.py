@@ -41,7 +41,7 @@ Version = tuple[int, int, int]
 
 OLDEST: Final[Version] = (6, 0, 0)
 DIRECTORY_VARIABLE: Final = "GDBEXT_QEMU_DIR"
-_ANSWER_TIMEOUT_S: Final = 60.0
+_ANSWER_TIMEOUT_S: Final = 20.0
 
 
 @dataclass(frozen=True)
