@@ -202,7 +202,7 @@ def _folded(usage: str) -> list[str]:
 _COMMANDS: dict[tuple[Door, str], Command] = {}
 
 # Verbs of rooms above this one; they are known by name only, so that imports go down.
-_VERBS_ABOVE: Final = ("gdbext.session.verb",)
+_VERBS_ABOVE: Final = ("gdbext.repl.verb", "gdbext.session.verb")
 
 
 def _load_all() -> None:

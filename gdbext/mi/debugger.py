@@ -73,6 +73,7 @@ class Debugger:
         self._results: dict[int, Record] = {}
         self._waiting = 0
         self._text: list[str] | None = None
+        self._log = ""
         self._greeted = False
         self._foreground = False
         """The program runs by a command of the console: until its stop GDB reads no other."""
@@ -97,6 +98,11 @@ class Debugger:
         """Whether a command waits for its result."""
         return self._waiting > 0
 
+    @property
+    def is_listening(self) -> bool:
+        """Whether GDB takes commands now: not while a console command keeps the program running."""
+        return not (self._foreground and self.state == "running")
+
     def ready(self, timeout_s: float) -> None:
         """Wait until GDB takes commands.
 
@@ -113,11 +119,11 @@ class Debugger:
         if not self.is_alive:
             raise self._process.end_error()
 
-    def command(self, line: str, timeout_s: float = COMMAND_TIMEOUT_S) -> Mapping[str, Any]:
+    def command(self, line: str, timeout_s: float | None = COMMAND_TIMEOUT_S) -> Mapping[str, Any]:
         """Send an MI command and wait for its result; the result's fields.
 
-        A command that takes too long is interrupted, and GDB is ended if that does not help: the
-        next one would have to wait for it.
+        A command that takes too long (None: nothing does) is interrupted, and GDB is ended if that
+        does not help: the next one would have to wait for it.
 
         Raises:
             DebuggerError: GDB refuses it.
@@ -137,12 +143,14 @@ class Debugger:
             self._waiting -= 1
             self._results.pop(token, None)
         if result.message == "error":
+            # Given up half-way: GDB listens again, even if the program runs.
+            self._foreground = False
             raise DebuggerError(_one_line(str(result.fields.get("msg", "GDB does not say why"))))
         if result.message == "exit":
             self.state = "dead"
         return result.fields
 
-    def console(self, line: str, timeout_s: float = COMMAND_TIMEOUT_S) -> str:
+    def console(self, line: str, timeout_s: float | None = COMMAND_TIMEOUT_S) -> str:
         """Run a command as if it were typed at GDB's prompt; what GDB printed until its result.
 
         A command that lets the program run returns when it runs. Then GDB takes no other command
@@ -157,6 +165,28 @@ class Debugger:
         finally:
             self._text = outer
 
+    def settle(self, timeout_s: float | None) -> None:
+        """Wait until GDB listens again after a console command that let the program run.
+
+        Such a command may go on after the first stop: a script, or a loop of steps. GDB reads the
+        next one when it is done.
+
+        Raises:
+            TargetError: it is not within that time, and was interrupted; or GDB has ended.
+        """
+        if self._foreground:
+            self.command("-gdb-show confirm", timeout_s)
+            self._foreground = False
+
+    def look(self) -> State:
+        """Ask GDB whether the program runs: one that was interrupted in a script does not tell."""
+        threads = self.command("-thread-info", _INTERRUPT_TIMEOUT_S).get("threads", [])
+        if threads and self.state == "running":
+            first = threads[0]
+            if isinstance(first, dict) and first.get("state") == "stopped":
+                self._take_stop(stop_of({"reason": "interrupted", "frame": first.get("frame")}))
+        return self.state
+
     def evaluate(self, expression: str, timeout_s: float = COMMAND_TIMEOUT_S) -> str:
         """GDB's text for the value of an expression. Raises: as `command`."""
         answer = self.command(f"-data-evaluate-expression {quoted(expression)}", timeout_s)
@@ -164,10 +194,21 @@ class Debugger:
 
     def interrupt(self) -> None:
         """Stop the program or the command that GDB is busy with; the stop comes as an event."""
-        if self.is_busy or (self._foreground and self.state == "running"):
+        if self.is_busy or not self.is_listening:
             self._process.interrupt()
         elif self.state == "running":
             self.command("-exec-interrupt --all", _INTERRUPT_TIMEOUT_S)
+
+    def interrupt_at_once(self) -> None:
+        """As `interrupt`, without waiting for an answer: for readers of the loop."""
+        if self.is_busy or not self.is_listening:
+            self._process.interrupt()
+        elif self.state == "running":
+            self._process.write("-exec-interrupt --all")
+
+    def end_text(self) -> str:
+        """How GDB ended, in words."""
+        return str(self._process.end_error())
 
     def wait_stop(self, deadline: float | None) -> Stop | None:
         """Wait until the program does not run; its last stop, or None at the deadline.
@@ -192,15 +233,17 @@ class Debugger:
         self._process.close()
         self.state = "dead"
 
-    def _result(self, token: int, line: str, timeout_s: float) -> Record:
+    def _result(self, token: int, line: str, timeout_s: float | None) -> Record:
         def answered() -> bool:
             return token in self._results or self.state == "dead"
 
-        if not self._loop.wait(answered, time.monotonic() + timeout_s):
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        if not self._loop.wait(answered, deadline):
             self._process.interrupt()
             if not self._loop.wait(answered, time.monotonic() + _INTERRUPT_TIMEOUT_S):
                 self.close()
             ended = "; it was ended" if self.state == "dead" else ""
+            assert timeout_s is not None
             raise TargetError(
                 f"{self._process.name}: no answer to `{line}` within {timeout_s:g} s{ended}"
             )
@@ -223,6 +266,14 @@ class Debugger:
                 self._loop.forget(descriptor)
 
     def _take(self, record: Record) -> None:
+        log, self._log = self._log, ""
+        if record.kind == "log":
+            self._log = log + record.text
+            return
+        refused = record.kind == "result" and record.message == "error"
+        if log.strip() and not (refused and log.strip() == record.fields.get("msg", "").strip()):
+            # An error is on the log as well as in the result: once is enough.
+            self._say(log)
         if record.kind == "result":
             if record.message == "running":
                 self._foreground = self._text is not None
@@ -236,10 +287,12 @@ class Debugger:
             self._greeted = True
         elif record.text:
             # What `shell` commands print comes without MI's dress, and without its line end.
-            text = record.text + "\n" if record.kind == "output" else record.text
-            if self._text is not None:
-                self._text.append(text)
-            self._listener.gdb_text(text)
+            self._say(record.text + "\n" if record.kind == "output" else record.text)
+
+    def _say(self, text: str) -> None:
+        if self._text is not None:
+            self._text.append(text)
+        self._listener.gdb_text(text)
 
     def _take_notification(self, record: Record) -> None:
         if record.message == "running":

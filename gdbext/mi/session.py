@@ -160,7 +160,7 @@ class DebugSession:
             self._has_trace_commands = True
             self._name_recorder()
 
-    def resume(self, command: str, timeout_s: float = START_TIMEOUT_S) -> None:
+    def resume(self, command: str, timeout_s: float | None = START_TIMEOUT_S) -> None:
         """Run a command of GDB's that lets the program run, such as `continue` or `step`.
 
         GDB takes other commands while it does.

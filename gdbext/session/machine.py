@@ -276,6 +276,7 @@ class Machine:
         debugger = self.session.debugger
         said = len(self.log)
         debugger.console(command, timeout_s)
+        debugger.settle(timeout_s)
         waits = debugger.state == "running" and not command.rstrip().endswith("&")
         if waits and self.session.wait_stop(time.monotonic() + timeout_s) is None:
             self._too_late(f"`{command}` does not stop", timeout_s)
