@@ -64,28 +64,35 @@ def measure_line(
         for piece in statements:
             copy = code.copies[piece.first]
             own = _count(reached.proven[piece.first : piece.end])
-            places.setdefault(copy, piece.first)
-            by_copy[copy] = _both(by_copy.get(copy, 0), own)
             unit = piece.column, copy
-            by_unit[unit] = _both(by_unit.get(unit, 0), own)
+            if copy in by_copy:
+                by_copy[copy] = _both(by_copy[copy], own)
+                by_unit[unit] = _both(by_unit.get(unit, 0), own)
+            else:
+                places[copy] = piece.first
+                by_copy[copy] = by_unit[unit] = own
         count = _added(by_copy.values())
         if len(by_copy) > 1:
             copies = tuple(
                 _copy(symbols, code.addresses[places[copy]], copy, n) for copy, n in by_copy.items()
             )
-        columns = sorted({column for column, _ in by_unit})
-        if len(columns) > 1:
+        by_column: dict[int, list[int]] = {}
+        for (column, _), n in by_unit.items():
+            by_column.setdefault(column, []).append(n)
+        if len(by_column) > 1:
             units = tuple(
-                Unit(column, _known(_added(n for (at, _), n in by_unit.items() if at == column)))
-                for column in columns
+                Unit(column, _known(_added(by_column[column]))) for column in sorted(by_column)
             )
-    insns = [reached.insns(piece.first, piece.end) for piece in pieces]
-    missed = any(reached.is_missed(piece.first, piece.end) for piece in pieces)
+    covered = undecided = total = 0
+    for first, _, end, _, _ in pieces:
+        covered += reached.covered_before[end] - reached.covered_before[first]
+        undecided += reached.undecided_before[end] - reached.undecided_before[first]
+        total += end - first
     return Line(
         line=number,
         count=_known(count),
-        insns=Ratio(sum(part.covered for part in insns), sum(part.total for part in insns)),
-        state=_state(count, missed),
+        insns=Ratio(covered, total),
+        state=_state(count, covered + undecided < total),
         units=units,
         copies=copies,
         excluded=excluded,

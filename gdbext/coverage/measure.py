@@ -132,17 +132,24 @@ class _Measurement:
         """Give each row's instructions to its line; each instruction counts in one file."""
         claimed = 0
         unclaimed: list[tuple[int, int]] = []
-        for row in self._rows:
-            first, end = self._code.places(row.start, row.end)
+        places = self._code.places
+        files: dict[str, RawFile] = {}  # by the path that is in the debug information
+        for start, stop, name, line, column, is_stmt in self._rows:
+            first, end = places(start, stop)
             if first >= end:
                 continue
             own = min(max(first, claimed), end)
             if own > claimed:
                 unclaimed.append((claimed, own))
             claimed = max(claimed, end)
-            file = self._files.setdefault(self._path(row.file), RawFile())
-            piece = Piece(first, own, end, row.column, row.is_stmt)
-            file.pieces.setdefault(row.line, []).append(piece)
+            file = files.get(name)
+            if file is None:
+                file = files[name] = self._files.setdefault(self._path(name), RawFile())
+            piece = Piece(first, own, end, column, is_stmt)
+            if line in file.pieces:
+                file.pieces[line].append(piece)
+            else:
+                file.pieces[line] = [piece]
         unclaimed.append((claimed, len(self._code.addresses)))
         self._place_lineless(unclaimed)
 

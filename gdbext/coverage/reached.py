@@ -19,16 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["Reached", "reach"]
 
 
-class _Sums:
-    """How much of something is in [first, end), from sums up to each place."""
-
-    def __init__(self, values: Iterable[int]) -> None:
-        self._before = list(accumulate(values, initial=0))
-
-    def of(self, first: int, end: int) -> int:
-        return self._before[end] - self._before[first]
-
-
 @dataclass
 class Reached:
     """Lists and sums are parallel to the addresses of the code.
@@ -47,36 +37,32 @@ class Reached:
     """Places of conditional branches."""
     decisions: list[int]
     """Places of what decides without a branch."""
-    _covered: _Sums
-    _undecided: _Sums
-    _outcomes: _Sums
+    covered_before: list[int]
+    """Covered instructions before each place; one longer than the others, as all that follow."""
+    undecided_before: list[int]
+    outcomes_before: list[int]
     """Outcomes seen of conditional branches."""
+    branches_before: list[int]
+    decisions_before: list[int]
 
     def insns(self, first: int, end: int) -> Ratio:
         """Covered instructions in [first, end)."""
-        return Ratio(self._covered.of(first, end), end - first)
-
-    def undecided(self, first: int, end: int) -> int:
-        """Undecided instructions in [first, end)."""
-        return self._undecided.of(first, end)
-
-    def is_missed(self, first: int, end: int) -> bool:
-        """Whether any instruction in [first, end) is missed."""
-        return self._covered.of(first, end) + self._undecided.of(first, end) < end - first
+        return Ratio(self.covered_before[end] - self.covered_before[first], end - first)
 
     def outcomes(self, first: int, end: int) -> Ratio:
         """Outcomes seen of the conditional branches in [first, end), two for each."""
-        low, high = bisect_left(self.branches, first), bisect_left(self.branches, end)
-        return Ratio(self._outcomes.of(first, end), 2 * (high - low))
+        return Ratio(
+            self.outcomes_before[end] - self.outcomes_before[first],
+            2 * (self.branches_before[end] - self.branches_before[first]),
+        )
 
     def branches_in(self, first: int, end: int) -> list[int]:
         """Places of the conditional branches in [first, end)."""
-        return self.branches[bisect_left(self.branches, first) : bisect_left(self.branches, end)]
+        return self.branches[self.branches_before[first] : self.branches_before[end]]
 
     def decisions_in(self, first: int, end: int) -> list[int]:
         """Places of what decides without a branch in [first, end)."""
-        low = bisect_left(self.decisions, first)
-        return self.decisions[low : bisect_left(self.decisions, end)]
+        return self.decisions[self.decisions_before[first] : self.decisions_before[end]]
 
 
 def reach(scan: Scan, execution: Execution) -> Reached:
@@ -107,8 +93,27 @@ def reach(scan: Scan, execution: Execution) -> Reached:
             proven[place] = -1
     decisions = sorted(predicated + selects)
     return Reached(
-        counts, proven, branches, decisions, _Sums(covered), _Sums(undecided), _Sums(seen)
+        counts,
+        proven,
+        branches,
+        decisions,
+        _sums(covered),
+        _sums(undecided),
+        _sums(seen),
+        _sums(_marks(branches, len(counts))),
+        _sums(_marks(decisions, len(counts))),
     )
+
+
+def _sums(values: Iterable[int]) -> list[int]:
+    return list(accumulate(values, initial=0))
+
+
+def _marks(places: Iterable[int], size: int) -> bytearray:
+    marks = bytearray(size)
+    for place in places:
+        marks[place] = 1
+    return marks
 
 
 def _places(addresses: list[int], wanted: Iterable[int]) -> list[int]:

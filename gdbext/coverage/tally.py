@@ -62,10 +62,15 @@ class Tally:
         )
         branches: list[Branch] = []
         decisions: list[Decision] = []
+        before_branches = self.reached.branches_before
+        before_decisions = self.reached.decisions_before
         for number, pieces in raw.pieces.items():
             for piece in pieces:
-                branches += self._branches(piece, number, reasons.get(number))
-                decisions += self._decisions(piece, number)
+                own, end = piece.own, piece.end
+                if before_branches[own] < before_branches[end]:
+                    branches += self._branches(piece, number, reasons.get(number))
+                if before_decisions[own] < before_decisions[end]:
+                    decisions += self._decisions(piece, number)
         return FileCoverage(
             path=path,
             lines=lines,
@@ -120,15 +125,23 @@ class Tally:
         functions: Sequence[FunctionCoverage],
     ) -> Totals:
         reached = self.reached
+        covered = undecided = total = seen = branches = decisions = 0
+        for _, own, end, _, _ in pieces:
+            total += end - own
+            covered += reached.covered_before[end] - reached.covered_before[own]
+            undecided += reached.undecided_before[end] - reached.undecided_before[own]
+            seen += reached.outcomes_before[end] - reached.outcomes_before[own]
+            branches += reached.branches_before[end] - reached.branches_before[own]
+            decisions += reached.decisions_before[end] - reached.decisions_before[own]
         return Totals(
-            insns=added(reached.insns(piece.own, piece.end) for piece in pieces),
+            insns=Ratio(covered, total),
             lines=Ratio(sum(line.covered for line in lines), len(lines)),
             functions=Ratio(sum(function.covered for function in functions), len(functions)),
-            branches=added(reached.outcomes(piece.own, piece.end) for piece in pieces),
+            branches=Ratio(seen, 2 * branches),
             partial_lines=sum(line.state == "partial" for line in lines),
             undecided_lines=sum(line.state == "undecided" for line in lines),
-            undecided_insns=sum(reached.undecided(piece.own, piece.end) for piece in pieces),
-            decisions=sum(len(reached.decisions_in(p.own, p.end)) for p in pieces),
+            undecided_insns=undecided,
+            decisions=decisions,
         )
 
 
