@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from gdbext.analyses.callees import Callee, callees_of
 from gdbext.analyses.callers import Caller, callers_of
-from gdbext.replay.disassembly import default_mode
-from gdbext.replay.kinds import Mode
-from gdbext.replay.sizes import code_sizes
+from gdbext.coverage.code import read_code
+from gdbext.coverage.filters import FileFilter
+from gdbext.coverage.measure import Settings, measure
 
 if TYPE_CHECKING:
     from gdbext.analyses.entries import Entries
     from gdbext.analyses.program import Program
-    from gdbext.symbols import Function, Symbols
+    from gdbext.symbols import Function
 
 __all__ = ["FunctionReport", "report_function"]
 
@@ -92,7 +92,7 @@ def report_function(program: Program, function: Function) -> FunctionReport:
         and program.symbols.function_at(address) is function
     }
     insns = _insns(program, function, executed)
-    lines = _lines(program.symbols, function, insns, executed)
+    lines = _lines(program, function)
     not_run = sorted(line for line, ran in lines.items() if not ran)
     arrivals = program.entries.of(function.address)
     return FunctionReport(
@@ -121,46 +121,21 @@ def report_function(program: Program, function: Function) -> FunctionReport:
 def _insns(program: Program, function: Function, executed: dict[int, int]) -> dict[int, int]:
     """Size of each instruction in the function's code, by address; data between is left out."""
     symbols = program.symbols
-    mode = _mode(program, function)
-    code = symbols.bytes_at(function.address, function.size) or b""
-    insns: dict[int, int] = {}
-    start = 0
-    while start < len(code):
-        end = start + 2
-        data = symbols.mode_at(function.address + start) == "data"
-        while end < len(code) and (symbols.mode_at(function.address + end) == "data") == data:
-            end += 2
-        address = function.address + start
-        for size in [] if data else code_sizes(mode, address, code[start:end]):
-            if symbols.function_at(address) is function:
-                insns[address] = size
-            address += size
-        start = end
-    for address in executed:  # what ran is code, whatever the file says
-        insns.setdefault(address, 2)
-    return dict(sorted(insns.items()))
+    rows = symbols.rows_of(function)
+    code = read_code(symbols, program.target, [function], rows, executed, whole=False)
+    return dict(zip(code.addresses, code.scan.sizes, strict=True))
 
 
-def _mode(program: Program, function: Function) -> Mode:
-    """Instruction set of the function: what the file says, else the target's."""
-    marked = program.symbols.mode_at(function.address)
-    if marked in ("arm", "thumb"):
-        return Mode.ARM if marked == "arm" else Mode.THUMB
-    return default_mode(program.target)
-
-
-def _lines(
-    symbols: Symbols, function: Function, insns: dict[int, int], executed: dict[int, int]
-) -> dict[tuple[str, int], bool]:
-    """Whether any instruction of each source line ran; line 0 belongs to no line."""
-    lines: dict[tuple[str, int], bool] = {}
-    rows = [row for row in symbols.rows_of(function) if row.line]
-    for address in insns:
-        for row in rows:
-            if row.start <= address < row.end:
-                key = (row.file, row.line)
-                lines[key] = lines.get(key, False) or bool(executed.get(address))
-    return lines
+def _lines(program: Program, function: Function) -> dict[tuple[str, int], bool]:
+    """Whether each source line ran, as `coverage` says."""
+    measured = measure(
+        program.symbols,
+        program.target,
+        program.execution,
+        Settings(FileFilter(everything=True)),
+        function,
+    )
+    return {(file.path, line.line): line.covered for file in measured.files for line in file.lines}
 
 
 def _ranges(insns: dict[int, int], executed: dict[int, int]) -> tuple[tuple[int, int], ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gdbext.analyses.arcs import arc_insns
 from gdbext.analyses.entries import EntryMap, find_entries
+from gdbext.coverage.execution import Execution, execution_of
 from gdbext.errors import SymbolError
 from gdbext.replay.counts import InsnCounts, count_insns
 from gdbext.replay.kinds import EndKind
@@ -88,6 +89,21 @@ class Program:
     def entries(self) -> EntryMap:
         """Entries of all functions."""
         return find_entries(self.blocks, self.classes, self.tables, self.symbols)
+
+    @cached_property
+    def execution(self) -> Execution:
+        """What ran, by address: what coverage is measured from."""
+        return execution_of(
+            self.blocks,
+            self.classes,
+            self.tables,
+            self.counts,
+            self.changed,
+            {
+                address: arrivals.entries.calls + arrivals.entries.trap
+                for address, arrivals in self.entries.arrivals.items()
+            },
+        )
 
 
 def changed_blocks(

@@ -23,7 +23,6 @@ from gdbext.analyses.tail import last_insns
 from gdbext.analyses.tasks import TasksReport, report_tasks
 from gdbext.analyses.timeline import Timeline
 from gdbext.analyses.tree import CallTree, Pruning, report_tree
-from gdbext.coverage.execution import Execution, execution_of
 from gdbext.coverage.measure import Settings, measure
 from gdbext.errors import SymbolError, UsageError
 from gdbext.recording.reader import Recording
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
 
     from gdbext.analyses.places import TailRun
     from gdbext.analyses.tail import TailInsn
+    from gdbext.coverage.execution import Execution
     from gdbext.coverage.model import Coverage
     from gdbext.replay.calls import CallTables
     from gdbext.replay.slices import SliceWindow
@@ -157,20 +157,7 @@ class Workspace:
     def summary(self, top: int = 10) -> Summary:
         """Totals of the recording; `top` is for who prints it."""
         del top
-        notes = list(self.symbols.notes)
-        if self._is_same_file() is False:
-            notes.append(
-                "the ELF file is not the one that was recorded (its SHA-256 differs), "
-                "but the code that ran is the same"
-            )
-        if self._changed:
-            notes.append(f"{len(self._changed)} executed blocks have other bytes than the ELF file")
-        if "cut-inexact" in self.meta.get("features", ()):
-            notes.append(
-                "blocks left in the middle could not be told (QEMU up to 8.2 with several vCPU "
-                "threads): counts may be high; add -accel tcg,thread=single"
-            )
-        return summarize(self.program, self.recording.cut, notes)
+        return summarize(self.program, self.recording.cut, self._notes())
 
     def function(self, name: str) -> FunctionReport:
         """All about one function.
@@ -245,18 +232,7 @@ class Workspace:
 
     def execution(self) -> Execution:
         """What ran, by address: what coverage is measured from."""
-        program = self.program
-        return execution_of(
-            program.blocks,
-            program.classes,
-            program.tables,
-            program.counts,
-            program.changed,
-            {
-                address: arrivals.entries.calls + arrivals.entries.trap
-                for address, arrivals in program.entries.arrivals.items()
-            },
-        )
+        return self.program.execution
 
     def coverage(self, settings: Settings, name: str | None = None) -> Coverage:
         """What ran of the whole program, of one function, or of one source file.
@@ -268,23 +244,19 @@ class Workspace:
         Raises:
             UsageError: no function and no file, or several, have that name.
         """
-        execution, target = self.execution(), self.program.target
-        if name is None:
-            return measure(self.symbols, target, execution, settings)
-        settings = replace(settings, files=settings.files.unfiltered())
-        if self.symbols.find(name):
-            return measure(self.symbols, target, execution, settings, self.find(name))
-        whole = measure(self.symbols, target, execution, settings)
-        paths = [file.path for file in whole.files if f"/{file.path}".endswith(f"/{name}")]
-        if not paths:
-            nearest = self.symbols.suggest(name)
-            hint = f"; did you mean {' or '.join(nearest[:3])}?" if nearest else ""
-            raise UsageError(
-                f"no function and no source file '{name}' in {self.symbols.path}{hint}"
+        result = self._measure(settings, name)
+        notes = [*result.notes, *self._notes()]
+        if self.recording.cut:
+            notes.append(f"the recording ends early: {self.recording.cut}")
+        gaps = self.program.tables.stats.gaps
+        if gaps:
+            notes.append(f"not everything was recorded: {gaps} gaps")
+        if self.symbols.stripped:
+            notes.append(
+                "the ELF file is stripped: only functions that were called are known, so nothing "
+                "tells how many did not run"
             )
-        if len(paths) > 1 and name not in paths:
-            raise UsageError(f"'{name}' is {len(paths)} files: give one of {', '.join(paths[:6])}")
-        return whole.of_file(name if name in paths else paths[0])
+        return replace(result, notes=tuple(notes))
 
     def branches(self, settings: Settings, name: str | None = None) -> BranchesReport:
         """The conditional branches. Arguments and Raises: as `coverage`."""
@@ -354,6 +326,42 @@ class Workspace:
         nearest = self.symbols.suggest(name)
         hint = f"; did you mean {' or '.join(nearest[:3])}?" if nearest else ""
         raise UsageError(f"no function '{name}' in {self.symbols.path}{hint}")
+
+    def _notes(self) -> list[str]:
+        """What bears on the trust in all counts, one line each."""
+        notes = list(self.symbols.notes)
+        if self._is_same_file() is False:
+            notes.append(
+                "the ELF file is not the one that was recorded (its SHA-256 differs), "
+                "but the code that ran is the same"
+            )
+        if self._changed:
+            notes.append(f"{len(self._changed)} executed blocks have other bytes than the ELF file")
+        if "cut-inexact" in self.meta.get("features", ()):
+            notes.append(
+                "blocks left in the middle could not be told (QEMU up to 8.2 with several vCPU "
+                "threads): counts may be high; add -accel tcg,thread=single"
+            )
+        return notes
+
+    def _measure(self, settings: Settings, name: str | None) -> Coverage:
+        execution, target = self.program.execution, self.program.target
+        if name is None:
+            return measure(self.symbols, target, execution, settings)
+        settings = replace(settings, files=settings.files.unfiltered())
+        if self.symbols.find(name):
+            return measure(self.symbols, target, execution, settings, self.find(name))
+        whole = measure(self.symbols, target, execution, settings)
+        paths = [file.path for file in whole.files if f"/{file.path}".endswith(f"/{name}")]
+        if not paths:
+            nearest = self.symbols.suggest(name)
+            hint = f"; did you mean {' or '.join(nearest[:3])}?" if nearest else ""
+            raise UsageError(
+                f"no function and no source file '{name}' in {self.symbols.path}{hint}"
+            )
+        if len(paths) > 1 and name not in paths:
+            raise UsageError(f"'{name}' is {len(paths)} files: give one of {', '.join(paths[:6])}")
+        return whole.of_file(name if name in paths else paths[0])
 
     def _place(self, text: str) -> int:
         """Address of a function or instruction.

@@ -50,9 +50,12 @@ def render_coverage(page: Page, coverage: Coverage, name: str | None = None) -> 
 
 def render_uncovered(page: Page, coverage: Coverage) -> None:
     """Print, file by file, functions and lines that did not run and branches that went one way."""
-    paths = short_paths([file.path for file in coverage.files])
+    files = [*coverage.files]
+    paths = short_paths([file.path for file in files])
+    if not files:  # there is no debug information
+        files, paths = [coverage.no_source], ["(no source lines)"]
     shown = False
-    for file, path in zip(coverage.files, paths, strict=True):
+    for file, path in zip(files, paths, strict=True):
         rows = _uncovered(file)
         if rows:
             shown = True

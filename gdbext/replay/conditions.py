@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING, Final
 from gdbext.replay.branches import a64, arm, riscv, thumb, x86
 from gdbext.replay.disassembly import decoded_texts
 from gdbext.replay.kinds import End, EndKind, Mode
-from gdbext.replay.sizes import FILLERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
 
 __all__ = ["Scan", "is_branch", "scan"]
+
+# What assemblers fill gaps with before data and functions that must be aligned.
+_FILLERS: Final[dict[Mode, tuple[bytes, ...]]] = {
+    Mode.THUMB: (b"\x00\xbf", b"\xc0\x46", b"\x00\x00", b"\xaf\xf3\x00\x80"),
+    Mode.ARM: (b"\x00\xf0\x20\xe3", b"\x00\x00\xa0\xe1"),
+    Mode.A64: (b"\x1f\x20\x03\xd5",),
+    Mode.RV32: (b"\x01\x00", b"\x13\x00\x00\x00"),
+    Mode.RV64: (b"\x01\x00", b"\x13\x00\x00\x00"),
+}
 
 _BRANCHES: Final = frozenset(
     (
@@ -79,7 +87,7 @@ def scan(mode: Mode, address: int, code: bytes, kept: Container[int] = ()) -> Sc
 
 
 def _drop_fillers(found: Scan, mode: Mode, base: int, code: bytes, kept: Container[int]) -> None:
-    fillers = FILLERS.get(mode, ())
+    fillers = _FILLERS.get(mode, ())
     if found.fillers:
         places = found.fillers
     else:

@@ -46,12 +46,6 @@ def sizes_agree(mode: Mode, sizes: bytes, code: bytes, address: int) -> bool:
     return bytes(size for _, size, _, _ in decoded) == sizes
 
 
-def decoded_sizes(mode: Mode, address: int, code: bytes) -> list[int]:
-    """Sizes of the instructions in `code`, up to the first bytes that are none."""
-    decoder = _decoders(mode)[0]
-    return [size for _, size, _, _ in decoder.disasm_lite(code, address)]
-
-
 def decoded_texts(mode: Mode, address: int, code: bytes) -> list[tuple[int, int, str, str]]:
     """Address, size, mnemonic and operands of the instructions, up to bytes that are none."""
     return list(_decoders(mode)[0].disasm_lite(code, address))
