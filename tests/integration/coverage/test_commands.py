@@ -234,6 +234,57 @@ def test_moved_sources_are_found_and_missing_ones_still_have_numbers(
     assert re.search(r"^27,000 .*74$", missing.out, re.MULTILINE)
 
 
+def test_without_debug_information_everything_but_lines_is_measured(tmp_path: Path) -> None:
+    whole = firmware_path("features", "mps2-an385")
+    bare = firmware_path("features", "mps2-an385", "nodebug")
+    stripped = firmware_path("features", "mps2-an385", "stripped")
+    recording = tmp_path / "t.rec"
+    gdbext("record", whole, "--board", "mps2-an385", "-o", recording, runtime=tmp_path)
+
+    full = ask(recording, "coverage", "--all")
+    without_lines = ask(recording, "coverage", "--elf", bare)
+    nameless = ask(recording, "coverage", "--elf", stripped)
+
+    assert without_lines["files"] == []
+    assert without_lines["totals"]["lines"]["total"] == 0
+    for what in ("functions", "branches"):
+        assert without_lines["totals"][what] == full["totals"][what]
+    assert without_lines["totals"]["insns"]["covered"] == full["totals"]["insns"]["covered"]
+    told = gdbext("coverage", recording, "--uncovered", "--elf", bare, runtime=tmp_path)
+    assert "SysTick_Handler" in told.out
+    assert any("stripped" in note for note in nameless["notes"])
+    listed = gdbext("list", recording, "main", "--elf", bare, runtime=tmp_path)
+    assert listed.status == 2
+    assert "no source lines" in listed.err
+
+
+def test_recording_that_was_cut_is_told_beside_its_coverage(demo: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.rec"
+    cut.write_bytes(demo.read_bytes()[:-40])
+
+    answer = ask(cut, "coverage", "--elf", firmware_path("demo", "mps2-an385", ""))
+
+    assert any(note.startswith("the recording ends early") for note in answer["notes"])
+
+
+def test_copies_of_a_line_add_up(tmp_path: Path) -> None:
+    elf = firmware_path("features", "mps2-an385")
+    gdbext("record", elf, "--board", "mps2-an385", "-o", tmp_path / "t.rec", runtime=tmp_path)
+
+    answer = ask(tmp_path / "t.rec", "coverage", "--all")
+
+    lines = [line for file in answer["files"] for line in file["lines"] if "copies" in line]
+    assert len(lines) > 10
+    for line in lines:
+        counts = [copy["count"] for copy in line["copies"]]
+        known = sum(count or 0 for count in counts)
+        assert line["count"] == (known or (None if None in counts else 0))
+        assert len({copy["address"] for copy in line["copies"]}) == len(line["copies"]) > 1
+    templates = {copy["function"] for line in lines for copy in line["copies"]}
+    assert {name for name in templates if "Ring<unsigned short" in name}
+    assert {name for name in templates if "Ring<unsigned long" in name}
+
+
 def test_unknown_name_is_one_line_with_what_it_may_be(demo: Path) -> None:
     done = gdbext("coverage", demo, "maloc", runtime=demo.parent)
 

@@ -43,6 +43,11 @@ def test_files_of_compilers_and_libraries_count_only_when_asked_for(path: str) -
     assert FileFilter(include=("*" + path[-12:],)).takes(path)
 
 
+def test_folders_that_are_only_named_as_a_library_count() -> None:
+    assert FileFilter().takes("/home/me/newlib/main.c")
+    assert FileFilter().takes("/home/me/usr/main.c")
+
+
 def test_paths_lose_dots_and_get_the_first_fitting_beginning() -> None:
     names = FileFilter(renames=(("/build/fw/", "/home/me/fw"), ("/build", "/other")))
 
