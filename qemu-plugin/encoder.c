@@ -1,5 +1,5 @@
 /*
- * The encoders: tokens into buffers, and the requests that are made of a vCPU. See recorder.h for who may touch what.
+ * The encoders: what a vCPU records, and the requests that are made of it. See recorder.h for who may touch what.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "blocktable.h"
+#include "buffers.h"
 
 Recorder recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -46,133 +47,6 @@ void encoder_wait(unsigned ms)
     pthread_cond_timedwait(&recorder.changed, &recorder.lock, &ts);
 }
 
-/* --- writing tokens ------------------------------------------------------------------------------------------------ */
-
-static inline uint32_t word_bytes(uint64_t word) { return (uint32_t)(word >> GX_WORD_RUN_BITS); }
-
-/* Head of a token: the open run and the kind. */
-static uint8_t *put_head(uint8_t *p, uint64_t run, unsigned kind)
-{
-    if (run < GX_TOKEN_RUN_LONG) {
-        *p++ = (uint8_t)(run << 2 | kind);
-        return p;
-    }
-    *p++ = (uint8_t)(GX_TOKEN_RUN_LONG << 2 | kind);
-    return gx_leb_put(p, run - GX_TOKEN_RUN_LONG);
-}
-
-/* Tokens up to p become part of the recording; no run is open. */
-static void publish(GxBuffer *b, const uint8_t *p)
-{
-    __atomic_store_n(&b->word, (uint64_t)(p - b->tokens) << GX_WORD_RUN_BITS, __ATOMIC_RELEASE);
-}
-
-/* The caller has made room. */
-static void put_event(Vcpu *v, unsigned type, const void *payload, size_t length)
-{
-    GxBuffer *b = v->elem->cursor;
-    uint64_t word = b->word;
-    uint8_t *p = put_head(b->tokens + word_bytes(word), word & GX_WORD_RUN_MASK, GX_TOKEN_EVENT);
-
-    *p++ = (uint8_t)type;
-    p = gx_leb_put(p, length);
-    memcpy(p, payload, length);
-    publish(b, p + length);
-}
-
-static void put_numbers(Vcpu *v, unsigned type, unsigned n, const uint64_t *numbers)
-{
-    uint8_t payload[GX_CONTEXT_NUMBERS_MAX * GX_LEB_MAX];
-    uint8_t *p = payload;
-
-    for (unsigned i = 0; i < n; i++) {
-        p = gx_leb_put(p, numbers[i]);
-    }
-    put_event(v, type, payload, (size_t)(p - payload));
-}
-
-static void put_mark(Vcpu *v, unsigned kind, const char *text)
-{
-    uint8_t payload[2 * GX_LEB_MAX + RECORDER_TEXT_MAX];
-    size_t length = strnlen(text, RECORDER_TEXT_MAX);
-    uint8_t *p = gx_leb_put(payload, kind);
-
-    p = gx_leb_put(p, recorder_now_ns());
-    memcpy(p, text, length);
-    put_event(v, GX_EVENT_MARK, payload, (size_t)(p - payload) + length);
-}
-
-/* --- buffers; the lock is held ------------------------------------------------------------------------------------- */
-
-static GxBuffer *free_buffer(const Vcpu *v)
-{
-    for (unsigned i = 0; i < recorder.n_buffers; i++) {
-        if (v->buffers[i]->state == GX_BUFFER_FREE) {
-            return v->buffers[i];
-        }
-    }
-    return NULL;
-}
-
-static void open_buffer(Vcpu *v, GxBuffer *b)
-{
-    memset(v->table, 0, sizeof(*v->table));
-    b->word = 0;
-    b->history = 0;
-    b->vcpu = v->index;
-    b->seq = v->next_seq++;
-    b->time_ns = recorder_now_ns();
-    b->cut = 0;
-    b->cut_word = 0;
-    __atomic_store_n(&b->state, GX_BUFFER_FILLING, __ATOMIC_RELEASE);
-    v->elem->cursor = b;
-}
-
-static void close_buffer(Vcpu *v)
-{
-    GxBuffer *b = v->elem->cursor;
-    uint64_t word = b->word;
-
-    publish(b, put_head(b->tokens + word_bytes(word), word & GX_WORD_RUN_MASK, GX_TOKEN_END));
-    __atomic_store_n(&b->state, GX_BUFFER_FULL, __ATOMIC_RELEASE);
-    pthread_cond_broadcast(&recorder.changed);
-}
-
-static void disarm(Vcpu *v) { __atomic_store_n(&v->elem->armed, 0, __ATOMIC_SEQ_CST); }
-
-static bool armed(const Vcpu *v) { return __atomic_load_n(&v->elem->armed, __ATOMIC_ACQUIRE) != 0; }
-
-static void end_with_gap(Vcpu *v)
-{
-    const uint64_t gap[2] = {recorder.gap_reason, 0};
-
-    put_numbers(v, GX_EVENT_GAP, 2, gap);
-    recorder.n_gaps++;
-    disarm(v);
-}
-
-/* Close the full buffer and open another; waits for the worker. False: recording ended meanwhile. */
-static bool roll_over(Vcpu *v)
-{
-    GxBuffer *next;
-
-    while (!(next = free_buffer(v))) {
-        if (recorder.state == RECORDER_FAILED) {
-            end_with_gap(v);
-        }
-        if (!armed(v)) {
-            return false;
-        }
-        pthread_cond_wait(&recorder.changed, &recorder.lock);
-    }
-    if (!armed(v)) {
-        return false;
-    }
-    close_buffer(v);
-    open_buffer(v, next);
-    return true;
-}
-
 /* --- attention ----------------------------------------------------------------------------------------------------- */
 
 /* The cut word belongs to this vCPU's last recorded block. */
@@ -188,7 +62,7 @@ static void flush_cut(Vcpu *v)
     const uint64_t begun = __atomic_load_n(v->cut, __ATOMIC_ACQUIRE);
 
     if (begun && cut_is_mine(v)) {
-        put_numbers(v, GX_EVENT_CUT, 1, &begun);
+        buffer_put_numbers(v, GX_EVENT_CUT, 1, &begun);
         *v->cut = 0;
     }
 }
@@ -203,17 +77,17 @@ static void serve_locked(Vcpu *v, bool own_thread)
         v->tid = (pid_t)syscall(SYS_gettid);
         *v->cut = 0;
         v->attention &= ~(uint32_t)ATTENTION_FIRST;
-        if (recorder.read_context && armed(v)) {
+        if (recorder.read_context && buffer_is_armed(v)) {
             v->probe |= GX_PROBE_START;
             v->attention |= ATTENTION_PROBE;
         }
     }
-    if (armed(v)) {
+    if (buffer_is_armed(v)) {
         if (bits & ATTENTION_MARK) {
-            put_mark(v, GX_MARK_USER, recorder.text);
+            buffer_put_mark(v, GX_MARK_USER, recorder.text);
         }
         if (bits & ATTENTION_SYNC) {
-            put_numbers(v, GX_EVENT_SYNC, 2, (const uint64_t[]){recorder.sync_epoch, recorder_now_ns()});
+            buffer_put_numbers(v, GX_EVENT_SYNC, 2, (const uint64_t[]){recorder.sync_epoch, recorder_now_ns()});
         }
         if (bits & ATTENTION_PUBLISH) {
             b->cut = cut_is_mine(v) ? (uint32_t)*v->cut : 0;
@@ -222,14 +96,14 @@ static void serve_locked(Vcpu *v, bool own_thread)
         if (bits & (ATTENTION_STOP | ATTENTION_FAIL | ATTENTION_LIMIT)) {
             flush_cut(v);
             if (bits & ATTENTION_FAIL) {
-                end_with_gap(v);
+                buffer_end_with_gap(v);
             } else {
-                put_mark(v, bits & ATTENTION_LIMIT ? GX_MARK_LIMIT : GX_MARK_STOP, recorder.text);
-                disarm(v);
+                buffer_put_mark(v, bits & ATTENTION_LIMIT ? GX_MARK_LIMIT : GX_MARK_STOP, recorder.text);
+                buffer_disarm(v);
             }
         }
     }
-    v->attention &= armed(v) ? ATTENTION_FIRST | ATTENTION_PROBE : 0;
+    v->attention &= buffer_is_armed(v) ? ATTENTION_FIRST | ATTENTION_PROBE : 0;
     if (!v->attention) {
         __atomic_store_n(&v->elem->table, v->table, __ATOMIC_RELEASE);
     }
@@ -241,7 +115,7 @@ static bool room_for_request(const Vcpu *v, uint32_t bits)
 {
     const uint32_t need = bits & ATTENTION_MARK ? 2 * RECORDER_TEXT_MAX : 256;
 
-    return word_bytes(v->elem->cursor->word) + need <= RECORDER_TOKENS_SIZE + 2 * RECORDER_SLACK;
+    return buffer_word_bytes(v->elem->cursor->word) + need <= RECORDER_TOKENS_SIZE + 2 * RECORDER_SLACK;
 }
 
 /* This thread executes `v`, so not the others that it executes in turn: one that idles would never serve itself. */
@@ -250,7 +124,8 @@ static void serve_others_of_thread(const Vcpu *v)
     for (unsigned i = 0; i < recorder.max_vcpus; i++) {
         Vcpu *u = recorder.vcpus[i];
 
-        if (u && u != v && u->tid == v->tid && armed(u) && u->attention && room_for_request(u, u->attention)) {
+        if (u && u != v && u->tid == v->tid && buffer_is_armed(u) && u->attention &&
+            room_for_request(u, u->attention)) {
             serve_locked(u, false);
         }
     }
@@ -265,13 +140,13 @@ static bool attend(Vcpu *v)
         serve_others_of_thread(v);
         pthread_mutex_unlock(&recorder.lock);
     }
-    return armed(v);
+    return buffer_is_armed(v);
 }
 
 /* Room for blocks ends before the buffer does: what is left takes the events that belong to the last block. */
 static bool room_left(const Vcpu *v)
 {
-    return word_bytes(v->elem->cursor->word) + 4 * GX_LEB_MAX <= RECORDER_TOKENS_SIZE;
+    return buffer_word_bytes(v->elem->cursor->word) + 4 * GX_LEB_MAX <= RECORDER_TOKENS_SIZE;
 }
 
 /* After an event was put, so that the next block finds room. Never between a block and its CUT. */
@@ -279,7 +154,7 @@ static void make_room(Vcpu *v)
 {
     if (!room_left(v)) {
         pthread_mutex_lock(&recorder.lock);
-        roll_over(v);
+        buffer_roll_over(v);
         pthread_mutex_unlock(&recorder.lock);
     }
 }
@@ -295,7 +170,7 @@ static void probe(Vcpu *v)
         flush_cut(v);
         n = recorder.read_context(v->elem, v->index, v->probe, numbers);
         if (n) {
-            put_numbers(v, GX_EVENT_CONTEXT, n, numbers);
+            buffer_put_numbers(v, GX_EVENT_CONTEXT, n, numbers);
         }
         v->probe = 0;
         v->attention &= ~(uint32_t)ATTENTION_PROBE;
@@ -329,7 +204,7 @@ static bool ready(Vcpu *v)
 /* Ask for attention at the next block; does not wait. The lock is held. */
 void recorder_ask(Vcpu *v, uint32_t bits)
 {
-    if (armed(v)) {
+    if (buffer_is_armed(v)) {
         __atomic_store_n(&v->attention, v->attention | bits, __ATOMIC_RELEASE);
         __atomic_store_n(&v->elem->table, &empty_table, __ATOMIC_SEQ_CST);
     }
@@ -386,12 +261,12 @@ static bool request(Vcpu *v, uint32_t bits)
 
     recorder_ask(v, bits);
     since = thread_cpu_ns(v->tid);
-    while (armed(v) && (v->attention & bits)) {
+    while (buffer_is_armed(v) && (v->attention & bits)) {
         if (!thread_sleeps(v->tid) && thread_cpu_ns(v->tid) < since + SPIN_NS) {
             encoder_wait(1);
         } else if (room_for_request(v, bits)) {
             serve_locked(v, false);
-        } else if ((*v->cut && cut_is_mine(v)) || !roll_over(v)) {
+        } else if ((*v->cut && cut_is_mine(v)) || !buffer_roll_over(v)) {
             return false;
         }
     }
@@ -434,16 +309,16 @@ void recorder_miss(VcpuElem *e, uint32_t key, uint32_t cut)
         __atomic_store_n(&b->word, word + 1, __ATOMIC_RELAXED);
         return;
     }
-    p = b->tokens + word_bytes(word);
+    p = b->tokens + buffer_word_bytes(word);
     if (v->table->second[slot] == key) {
-        p = put_head(p, word & GX_WORD_RUN_MASK, GX_TOKEN_SECOND);
+        p = buffer_put_head(p, word & GX_WORD_RUN_MASK, GX_TOKEN_SECOND);
         gx_take_second(v->table, slot);
     } else {
-        p = put_head(p, word & GX_WORD_RUN_MASK, GX_TOKEN_NEW);
+        p = buffer_put_head(p, word & GX_WORD_RUN_MASK, GX_TOKEN_NEW);
         p = gx_leb_put(p, gx_id(key));
         gx_take_new(v->table, slot, key);
     }
-    publish(b, p);
+    buffer_publish(b, p);
 }
 
 bool recorder_cut(VcpuElem *e)
@@ -455,7 +330,7 @@ bool recorder_cut(VcpuElem *e)
         make_room(e->vcpu);
     }
     *e->vcpu->cut = 0;
-    return records && armed(e->vcpu);
+    return records && buffer_is_armed(e->vcpu);
 }
 
 static bool vcpu_event(VcpuElem *e, unsigned type, unsigned n, const uint64_t *numbers)
@@ -464,9 +339,9 @@ static bool vcpu_event(VcpuElem *e, unsigned type, unsigned n, const uint64_t *n
         return false;
     }
     flush_cut(e->vcpu);
-    put_numbers(e->vcpu, type, n, numbers);
+    buffer_put_numbers(e->vcpu, type, n, numbers);
     make_room(e->vcpu);
-    return armed(e->vcpu);
+    return buffer_is_armed(e->vcpu);
 }
 
 void recorder_trap(VcpuElem *e, unsigned kind, uint64_t from, uint64_t to)
@@ -482,7 +357,7 @@ void recorder_sleep(VcpuElem *e, bool resume)
 void recorder_probe(VcpuElem *e, unsigned why)
 {
     pthread_mutex_lock(&recorder.lock);
-    if (recorder.read_context && armed(e->vcpu)) {
+    if (recorder.read_context && buffer_is_armed(e->vcpu)) {
         e->vcpu->probe |= why;
         recorder_ask(e->vcpu, ATTENTION_PROBE);
     }
@@ -572,18 +447,18 @@ void encoder_start(Vcpu *v, const char *text)
 
     /* Starts and stops of a vCPU that executes nothing fill a buffer too. */
     if (b && b->state == GX_BUFFER_FILLING && !room_for_request(v, ATTENTION_MARK)) {
-        close_buffer(v);
+        buffer_close(v);
     }
     if (!b || b->state != GX_BUFFER_FILLING) {
-        while (!(b = free_buffer(v))) {
+        while (!(b = buffer_free(v))) {
             if (recorder.state == RECORDER_FAILED) {
                 return;
             }
             encoder_wait(10);
         }
-        open_buffer(v, b);
+        buffer_open(v, b);
     }
-    put_mark(v, GX_MARK_START, text);
+    buffer_put_mark(v, GX_MARK_START, text);
     v->attention = ATTENTION_FIRST;
     v->probe = 0;
     v->tid = 0;
@@ -594,6 +469,6 @@ void encoder_start(Vcpu *v, const char *text)
 void encoder_close(Vcpu *v)
 {
     if (v->elem->cursor && v->elem->cursor->state == GX_BUFFER_FILLING) {
-        close_buffer(v);
+        buffer_close(v);
     }
 }

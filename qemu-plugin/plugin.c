@@ -16,21 +16,14 @@
 #include "blocktable.h"
 #include "control.h"
 #include "mayleave.h"
+#include "options.h"
 #include "probes.h"
 #include "qemu_api.h"
 #include "recorder.h"
+#include "translated.h"
 #include "worker.h"
 
 GX_EXPORT int qemu_plugin_version = GX_API;
-
-typedef struct Options {
-    const char *dir;
-    bool record;
-    uint64_t insns;
-    uint64_t vectors;
-    int level;
-    bool probes;
-} Options;
 
 static struct {
     Options options;
@@ -212,74 +205,6 @@ static void on_block_limit(unsigned int index, void *userdata)
 
 /* --- translation ---------------------------------------------------------------------------------------------------- */
 
-#if GX_API < 2
-/*
- * QEMU up to 8.2 looks ahead when a T32 instruction ends just before a page border, and then reports the halfword that it
- * looked at as part of the instruction. The next instruction's address, or T32's own encoding, tells the true size.
- */
-static size_t true_size(const struct qemu_plugin_tb *tb, unsigned i, unsigned n, const uint8_t *data, size_t size)
-{
-    static bool seen_t32, seen_a32; /* only ever set */
-    const uint64_t address = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, i));
-    const bool wide = data[1] >= 0xE8;
-
-    if (p.arch != ARCH_ARM) {
-        return size;
-    }
-    if (i + 1 < n) {
-        const uint64_t next = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, i + 1));
-
-        seen_t32 |= size == 2;
-        seen_a32 |= size == 4 && !wide && next == address + 4;
-        return next - address < size ? (size_t)(next - address) : size;
-    }
-    if (size == 6) {
-        return 4;
-    }
-    return size == 4 && !wide && (address & 0x3ff) == 0x3fc && seen_t32 && !seen_a32 ? 2 : size;
-}
-#endif
-
-/*
- * Where the program counter is misaligned, QEMU up to 8.2 makes a block of one instruction without bytes, which raises the
- * exception. Nothing is executed in it, and later QEMUs show no such block.
- */
-static bool only_traps(const struct qemu_plugin_tb *tb)
-{
-    return qemu_plugin_tb_n_insns(tb) == 1 && qemu_plugin_insn_size(qemu_plugin_tb_get_insn(tb, 0)) == 0;
-}
-
-static bool read_block(const struct qemu_plugin_tb *tb, BlockSource *s)
-{
-    uint8_t *bytes = s->bytes;
-
-    s->address = qemu_plugin_tb_vaddr(tb);
-    s->n_insns = (unsigned)qemu_plugin_tb_n_insns(tb);
-    if (s->n_insns == 0 || s->n_insns > GX_BLOCK_INSNS_MAX) {
-        return false;
-    }
-    for (unsigned i = 0; i < s->n_insns; i++) {
-        const struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-        size_t size = qemu_plugin_insn_size(insn);
-        uintptr_t data;
-
-        if (size == 0 || size > GX_BLOCK_INSN_SIZE_MAX) {
-            return false;
-        }
-        data = qemu_plugin_insn_data(insn, bytes, size);
-        if (p.api_cur < GX_INSN_DATA_COPIES_FROM) {
-#if GX_API < 2
-            size = true_size(tb, i, s->n_insns, (const uint8_t *)data, size);
-#endif
-            memcpy(bytes, (const void *)data, size);
-        }
-        s->sizes[i] = (uint8_t)size;
-        bytes += size;
-    }
-    s->n_bytes = (unsigned)(bytes - s->bytes);
-    return true;
-}
-
 static void store_cut(struct qemu_plugin_insn *insn, uint64_t value, uint64_t *now)
 {
 #if GX_API >= 2
@@ -289,17 +214,6 @@ static void store_cut(struct qemu_plugin_insn *insn, uint64_t value, uint64_t *n
     qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64, &p.cut, value - *now);
     *now = value;
 #endif
-}
-
-/*
- * QEMU up to 8.2 shows plugins the first bytes of an x86 instruction that crosses into the next page as the last of the
- * block. It is not executed there, nor is the inline operation before it: the block ends at the one before.
- */
-static bool last_is_a_piece(const BlockSource *s)
-{
-    const uint64_t last = s->address + s->n_bytes - s->sizes[s->n_insns - 1];
-
-    return GX_API < 2 && p.arch == ARCH_X86 && (last & 0xfff) > 0x1000 - GX_BLOCK_INSN_SIZE_MAX;
 }
 
 /*
@@ -315,7 +229,7 @@ static unsigned instrument_cuts(struct qemu_plugin_tb *tb, const BlockSource *s)
     uint64_t now = 0;
 
     for (unsigned i = 0; i + 1 < s->n_insns; bytes += s->sizes[i++]) {
-        if (!insn_may_leave(arch, bytes, s->sizes[i]) && !(i + 2 == s->n_insns && last_is_a_piece(s))) {
+        if (!insn_may_leave(arch, bytes, s->sizes[i]) && !(i + 2 == s->n_insns && translated_ends_in_piece(s))) {
             continue;
         }
         if (first) {
@@ -346,10 +260,10 @@ static void on_translate(GX_ID_ARG struct qemu_plugin_tb *tb GX_UDATA_ARG)
         return;
     }
 #endif
-    if (only_traps(tb)) {
+    if (translated_only_traps(tb)) {
         return;
     }
-    if (!read_block(tb, &source) || !(id = blocktable_id(&source))) {
+    if (!translated_read(tb, &source) || !(id = blocktable_id(&source))) {
         recorder_table_full();
         return;
     }
@@ -480,112 +394,7 @@ static void on_discontinuity(GX_ID_ARG unsigned int index, int type, uint64_t fr
     }
 }
 
-/* --- options -------------------------------------------------------------------------------------------------------- */
-
-static bool parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
-{
-    char *end;
-
-    errno = 0;
-    *value = strtoull(text, &end, 0);
-    return *text >= '0' && *text <= '9' && !*end && !errno && *value >= min && *value <= max;
-}
-
-static bool parse_switch(const char *text, bool *value)
-{
-    *value = !strcmp(text, "on") || !strcmp(text, "true") || !strcmp(text, "yes");
-    return *value || !strcmp(text, "off") || !strcmp(text, "false") || !strcmp(text, "no");
-}
-
-static bool parse_options(int argc, char **argv, Options *o)
-{
-    for (int i = 0; i < argc; i++) {
-        char *value = strchr(argv[i], '=');
-        const size_t length = value ? (size_t)(value - argv[i]) : strlen(argv[i]);
-        const char *wants;
-        uint64_t number = 0;
-        bool good;
-
-        value = value ? value + 1 : argv[i] + length;
-        if (length == 3 && !strncmp(argv[i], "dir", 3)) {
-            o->dir = value;
-            good = *value != '\0';
-            wants = "a directory";
-        } else if (length == 6 && !strncmp(argv[i], "record", 6)) {
-            good = parse_switch(value, &o->record);
-            wants = "on or off";
-        } else if (length == 5 && !strncmp(argv[i], "insns", 5)) {
-            good = parse_number(value, 0, UINT64_MAX / 2, &o->insns);
-            wants = "a number of instructions";
-        } else if (length == 5 && !strncmp(argv[i], "level", 5)) {
-            good = parse_number(value, 1, 19, &number);
-            o->level = (int)number;
-            wants = "a number from 1 to 19";
-        } else if (length == 6 && !strncmp(argv[i], "probes", 6)) {
-            good = parse_switch(value, &o->probes);
-            wants = "on or off";
-        } else if (length == 7 && !strncmp(argv[i], "vectors", 7)) {
-            good = parse_number(value, 0, UINT64_MAX, &o->vectors);
-            wants = "the address of the vector table";
-        } else {
-            fprintf(stderr, "gdbext: unknown plugin option '%.*s'; known: dir, record, insns, level, probes, vectors\n",
-                    (int)length, argv[i]);
-            return false;
-        }
-        if (!good) {
-            fprintf(stderr, "gdbext: plugin option '%s': wants %s\n", argv[i], wants);
-            return false;
-        }
-    }
-    if (!o->dir) {
-        fprintf(stderr, "gdbext: plugin option 'dir=DIRECTORY' is missing: where to record\n");
-        return false;
-    }
-    return true;
-}
-
-/* What a recording consists of. */
-static const char *const files[] = {"blocks", "live", "stream"};
-#define N_FILES (sizeof(files) / sizeof(files[0]))
-
-static bool make_directory(const char *dir)
-{
-    struct stat st;
-
-    if (mkdir(dir, 0700) && errno != EEXIST) {
-        fprintf(stderr, "gdbext: %s: %s\n", dir, strerror(errno));
-        return false;
-    }
-    if (stat(dir, &st) || !S_ISDIR(st.st_mode)) {
-        fprintf(stderr, "gdbext: %s: not a directory\n", dir);
-        return false;
-    }
-    if (st.st_uid != geteuid() || (st.st_mode & 077)) {
-        fprintf(stderr, "gdbext: %s: must be yours alone (chmod 700)\n", dir);
-        return false;
-    }
-    for (unsigned i = 0; i < N_FILES; i++) {
-        char path[4096];
-
-        snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
-        if (!lstat(path, &st)) {
-            fprintf(stderr, "gdbext: %s: holds a recording already; name another directory\n", dir);
-            return false;
-        }
-    }
-    return true;
-}
-
-/* A start that failed leaves nothing that would be in the way of the next one. */
-static void remove_files(const char *dir)
-{
-    for (unsigned i = 0; i < N_FILES; i++) {
-        char path[4096];
-
-        snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
-        unlink(path);
-    }
-}
+/* --- install --------------------------------------------------------------------------------------------------------- */
 
 static bool open_all(const qemu_info_t *info)
 {
@@ -600,13 +409,13 @@ static bool open_all(const qemu_info_t *info)
              info->target_name, GX_API, info->version.min, info->version.cur, info->system.smp_vcpus,
              traps ? "\"discontinuity\"" : "", traps && probes_are_on() ? ", " : "",
              probes_are_on() ? "\"probes\"" : "", recorder_now_ns());
-    if (!make_directory(p.options.dir)) {
+    if (!recording_directory_make(p.options.dir)) {
         return false;
     }
     if (!recorder_open(&ro, message, sizeof(message)) || !worker_start(message, sizeof(message)) ||
         !control_open(p.options.dir, info->target_name, message, sizeof(message))) {
         fprintf(stderr, "gdbext: %s\n", message);
-        remove_files(p.options.dir);
+        recording_directory_clear(p.options.dir);
         return false;
     }
     return true;
@@ -623,11 +432,12 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
         fprintf(stderr, "gdbext: only system emulation (qemu-system-*) can be recorded\n");
         return -1;
     }
-    if (!parse_options(argc, argv, &p.options)) {
+    if (!options_parse(argc, argv, &p.options)) {
         return -1;
     }
     p.arch = arch_of_target(info->target_name);
     p.api_cur = info->version.cur;
+    translated_open(p.arch, p.api_cur);
     p.max_vcpus =
         (unsigned)(info->system.max_vcpus > info->system.smp_vcpus ? info->system.max_vcpus : info->system.smp_vcpus);
     p.on_block = p.options.insns ? on_block_limit : p.max_vcpus > 1 ? on_block_multi : on_block;
