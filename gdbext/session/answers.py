@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gdbext.analyses.tree import Pruning
-from gdbext.commands.registry import find_command
 from gdbext.errors import UsageError
 from gdbext.session.questions import QUESTIONS, check_questions
 from gdbext.session.shapes import nearest
@@ -117,13 +116,11 @@ class MachineAnswers:
         raise UsageError(f"{asked.text}: no task '{name}'; tasks: {known}")
 
     def _coverage(self, asked: Answer) -> Result:
-        if find_command("coverage", "gdb") is None:
-            raise UsageError(f"{asked.text}: this gdbext has no command `trace coverage`")
-        report = json.loads(self._machine.trace(["coverage", "--json"]))
-        percent = _coverage_percentage(report, asked.part)
-        if percent is None:
-            raise UsageError(f"{asked.text}: `trace coverage` does not tell it here")
-        return percent
+        report = json.loads(self._machine.trace(["coverage", *asked.arguments, "--json"]))
+        counts = report["totals"][asked.part]
+        if not counts["total"]:
+            raise UsageError(f"{asked.text}: there is nothing to cover")
+        return 100.0 * int(counts["covered"]) / int(counts["total"])
 
     # The session.
 
@@ -166,14 +163,3 @@ def _known(asked: Answer, value: _R | None) -> _R:
     if value is None:
         raise UsageError(f"{asked.text}: is not known here")
     return value
-
-
-def _coverage_percentage(report: Mapping[str, Any], part: str) -> float | None:
-    """Percentage from the totals of `trace coverage --json` (docs/json.md)."""
-    totals = report.get("totals", report)
-    counts = totals.get(part) if isinstance(totals, dict) else None
-    if not isinstance(counts, dict):
-        return None
-    total = counts.get("total")
-    ran = counts.get("executed", counts.get("hit"))
-    return 100.0 * ran / total if total and ran is not None else None

@@ -124,6 +124,8 @@ _ANALYZE: Final = Keys(
 _COVERAGE: Final = Keys(
     {
         "of": Key(Text("a function or file"), "Only this."),
+        "include": Key(ListOf(Text("a pattern")), "Only source files of these patterns."),
+        "exclude": Key(ListOf(Text("a pattern")), "No source files of these patterns."),
         "save": _SAVE,
     }
 )

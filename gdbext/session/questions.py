@@ -25,6 +25,8 @@ class Question:
     n_arguments: int = 0
     parts: tuple[str, ...] = ()
     """The words of which one must follow after a dot."""
+    n_optional: int = 0
+    """Arguments that may follow."""
 
 
 _IRQ_PARTS: Final = (
@@ -50,7 +52,12 @@ QUESTIONS: Final[dict[str, Question]] = {
     "task": Question(
         'task("NAME").PART', "of a task", 1, ("self_insns", "switches_in", "longest_run")
     ),
-    "coverage": Question("coverage.PART", "percentage of the program that ran", 0, _COVERAGE_PARTS),
+    "coverage": Question(
+        "coverage.PART",
+        "percentage of the program, or of a function or file, that ran",
+        parts=_COVERAGE_PARTS,
+        n_optional=1,
+    ),
     "console": Question("console", "all that the guest wrote"),
     "exit_status": Question("exit_status", "QEMU's exit status, after the program's end"),
     "stop": Question(
@@ -79,7 +86,8 @@ def check_questions(expression: Expression) -> None:
 
 
 def _check_form(asked: Answer, question: Question) -> None:
-    if len(asked.arguments) != question.n_arguments:
+    most = question.n_arguments + question.n_optional
+    if not question.n_arguments <= len(asked.arguments) <= most:
         raise UsageError(f"'{asked.text}': write {question.usage}")
     if asked.part and asked.part not in question.parts:
         hint = nearest(asked.part, question.parts)

@@ -151,8 +151,11 @@ class Play:
 
     def _coverage(self, value: Any) -> str:
         keys = value if isinstance(value, dict) else {"of": value} if value else {}
-        _need("coverage")
-        return self._answered(keys, ["coverage", *([keys["of"]] if "of" in keys else [])])
+        words = ["coverage", *([keys["of"]] if "of" in keys else [])]
+        for option in ("include", "exclude"):
+            for pattern in keys.get(option, []):
+                words += [f"--{option}", pattern]
+        return self._answered(keys, words)
 
     def _export(self, keys: dict[str, Any]) -> str:
         _need("export")

@@ -143,6 +143,9 @@ steps:
   - delete
   - gdb: {command: "info registers pc", save: pc.txt}
   - analyze: {function: malloc, save: malloc.txt}
+  - coverage: {of: allocator.c, save: coverage.json}
+  - expect: coverage("malloc").insns > 50 and coverage("heap_dump").insns == 0
+  - expect: coverage.functions > 0 and coverage.functions < 100
   - dump: part.rec
   - reset
   - expect: stop.function == "Reset_Handler"
@@ -158,6 +161,8 @@ steps:
     assert json.loads((artifacts / "before.json").read_text())["schema"] == "gdbext/status/1"
     assert (artifacts / "pc.txt").read_text().startswith("pc ")
     assert (artifacts / "malloc.txt").read_text().startswith("malloc at 0x")
+    coverage = json.loads((artifacts / "coverage.json").read_text())
+    assert [Path(file["path"]).name for file in coverage["files"]] == ["allocator.c"]
     with Recording.open(artifacts / "part.rec") as recording:
         assert recording.meta["board"] == "mps2-an385"
     assert not (artifacts / "recording.rec").exists()

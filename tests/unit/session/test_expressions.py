@@ -152,6 +152,8 @@ def test_conditions_that_make_no_sense(text: str, wrong: str) -> None:
         ("calls > 1", "'calls': write calls(F)"),
         ('irq("h").max > 1', "no part 'max'; did you mean 'max_insns'?"),
         ('irq("h") > 1', "say which: count, complete"),
+        ("coverage.line > 1", "no part 'line'; did you mean 'lines'?"),
+        ("coverage(a, b).lines > 1", "write coverage.PART"),
         ("console.text > 1", "no part 'text'; write console"),
     ],
 )
