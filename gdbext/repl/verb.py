@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from gdbext.commands._leftovers import tell_leftovers
 from gdbext.commands._options import BOARD, ELF_FILE, QEMU_ARGS
+from gdbext.commands._signals import orderly_end
 from gdbext.commands.registry import Argument, command
 from gdbext.errors import GdbextError, TargetError
 from gdbext.target.boards import load_board
@@ -74,6 +75,7 @@ def repl(context: Context, options: argparse.Namespace) -> int:
     tell_leftovers()
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
     with ExitStack() as stack:
+        stack.enter_context(orderly_end())
         console: TextIO | None = None
         if options.console is not None:
             console = stack.enter_context(_opened(options.console))

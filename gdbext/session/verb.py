@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gdbext.commands._options import count
+from gdbext.commands._signals import orderly_end
 from gdbext.commands.registry import Argument, command
 from gdbext.errors import ConfigError, GdbextError, UsageError
 
@@ -77,9 +78,10 @@ def run(context: Context, options: argparse.Namespace) -> int:
             cases, files = _plural(len(planned), "case"), _plural(len(options.session), "file")
             context.page.line(f"{cases} in {files}: nothing is wrong")
         return 2 if broken else 0
-    for result in run_cases(planned, options.j or 1):
-        results.append(result)
-        _tell(context, result, quiet=options.quiet)
+    with orderly_end():
+        for result in run_cases(planned, options.j or 1):
+            results.append(result)
+            _tell(context, result, quiet=options.quiet)
     if options.junit is not None:
         _write_junit(options.junit, results)
     _tell_totals(context, results, time.monotonic() - started, quiet=options.quiet)

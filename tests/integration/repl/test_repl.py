@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -137,7 +138,7 @@ def test_ctrl_c_stops_what_runs(open_repl: OpenRepl, tmp_path: Path) -> None:
         terminal.type(CTRL_C)
         terminal.wait_for("deaf\n^C")
         terminal.type(CTRL_C)
-        terminal.wait_for("not waited for any longer")
+        terminal.wait_for("not waited for any longer; the program may still run\n(gdbext)")
         terminal.type(CTRL_D)
         assert terminal.wait_end() == 0
 
@@ -173,6 +174,21 @@ def test_killed_gdb_and_qemu_are_told_and_started_again(
         terminal.wait_for("Breakpoint 1, ", 2)
         terminal.line("q")
         assert terminal.wait_end() == 0
+
+    assert (qemu_processes(tmp_path), children_left(tmp_path)) == ([], [])
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_a_closed_terminal_leaves_nothing_behind(
+    number: int, open_repl: OpenRepl, tmp_path: Path
+) -> None:
+    with open_repl(forever_elf(tmp_path)) as terminal:
+        terminal.wait_for("not recording")
+        if number == signal.SIGTERM:
+            terminal.line("continue")
+            terminal.wait_for("Continuing.")
+        os.kill(terminal.pid, number)
+        assert terminal.wait_end() == 128 + number
 
     assert (qemu_processes(tmp_path), children_left(tmp_path)) == ([], [])
 
