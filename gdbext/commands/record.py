@@ -19,8 +19,8 @@ from gdbext.commands._options import BOARD, ELF_FILE, QEMU_ARGS, count, seconds
 from gdbext.commands._saving import save
 from gdbext.commands.registry import Argument, command
 from gdbext.errors import ControlError, GdbextError, TargetError
+from gdbext.files import check_replaceable
 from gdbext.recording.reader import Recording
-from gdbext.recording.writer import check_replaceable
 from gdbext.render.numbers import amount, bytes_amount
 from gdbext.target.boards import load_board
 from gdbext.target.boot import boot

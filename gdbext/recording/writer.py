@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import json
-import secrets
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from gdbext.errors import GdbextError, TraceFormatError
+from gdbext.files import ReplacedFile
 from gdbext.nativelib import compress
 from gdbext.recording.format import (
     BLOCKS_HEADER,
@@ -26,7 +26,6 @@ from gdbext.recording.tokens import pack_end, pack_event, totals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
 
     from gdbext.recording.reader import ChunkData, Recording
 
@@ -93,48 +92,6 @@ class RecordingWriter:
         self._next_seq = {vcpu: stream.next_seq(vcpu) for vcpu in self._totals}
 
 
-class _ReplacedFile:
-    """A file that gets its name when it is whole; until then it has another one beside it."""
-
-    def __init__(self, path: Path) -> None:
-        # Where a symbolic link leads is replaced, not the link.
-        self._path = path.resolve()
-        # A name of its own: two may write the same file at once, and nobody's file is in the way.
-        self._part = self._path.with_name(f".{secrets.token_hex(4)}.part")
-        self._out: IO[bytes]
-
-    def __enter__(self) -> IO[bytes]:
-        check_replaceable(self._path)
-        self._out = self._part.open("xb")
-        return self._out
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        try:
-            # A full disk may show only here, when the buffer is written.
-            self._out.close()
-            if error is None:
-                self._part.replace(self._path)
-        finally:
-            self._part.unlink(missing_ok=True)
-
-
-def check_replaceable(path: Path) -> None:
-    """Refuse what no file may take the place of, such as `/dev/null`.
-
-    Raises:
-        GdbextError: there is something other than a regular file.
-    """
-    if path.is_dir():
-        raise GdbextError(f"{path}: cannot be written: Is a directory")
-    if path.exists() and not path.is_file():
-        raise GdbextError(f"{path}: is no regular file and will not be replaced; name another")
-
-
 def write_recording(
     recording: Recording, path: str | Path, extra_meta: dict[str, Any] | None = None
 ) -> None:
@@ -154,7 +111,7 @@ def write_recording(
     """
     path = Path(path)
     try:
-        with _ReplacedFile(path) as out:
+        with ReplacedFile(path) as out:
             _write(recording, out, extra_meta)
     except OSError as error:
         raise GdbextError(f"{path}: cannot be written: {error.strerror or error}") from error
