@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from gdbext.commands.context import tell
 from gdbext.commands.registry import Argument
 from gdbext.render.numbers import counted
 
@@ -34,7 +34,7 @@ def draw_graph(context: Context, path: Path, graph: CallGraph) -> None:
     write_picture(graph_dot(graph), path.expanduser())
     more = f", {graph.hidden:,} left out (--top N shows more)" if graph.hidden else ""
     arrows = counted(len(graph.arcs), "arrow")
-    _say(context, f"{path}: {counted(len(graph.nodes), 'function')}, {arrows}{more}")
+    tell(context, f"{path}: {counted(len(graph.nodes), 'function')}, {arrows}{more}")
 
 
 def draw_tree(context: Context, path: Path, tree: CallTree) -> None:
@@ -44,12 +44,4 @@ def draw_tree(context: Context, path: Path, tree: CallTree) -> None:
     write_picture(tree_dot(tree), path.expanduser())
     shown, hidden = tree.sizes()
     more = f", {hidden:,} left out (--top N shows more)" if hidden else ""
-    _say(context, f"{path}: {counted(shown, 'path')} of calls{more}")
-
-
-def _say(context: Context, text: str) -> None:
-    """On standard error outside GDB, where standard output may be JSON."""
-    if context.door == "gdb":
-        context.page.line(text)
-    else:
-        print(f"gdbext: {text}", file=sys.stderr)
+    tell(context, f"{path}: {counted(shown, 'path')} of calls{more}")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from gdbext.render.page import Page
     from gdbext.target.control import ControlClient
 
-__all__ = ["Context", "Door", "Need", "open_workspace", "print_json", "tell_entry"]
+__all__ = ["Context", "Door", "Need", "open_workspace", "print_json", "tell", "tell_entry"]
 
 Door = Literal["cli", "gdb"]
 Need = Literal["recorder", "recording"]
@@ -84,6 +85,14 @@ def print_json(context: Context, verb: str, content: dict[str, Any]) -> None:
     """Print a result as JSON; it begins with its schema, `gdbext/VERB/1`."""
     text = json.dumps({"schema": f"gdbext/{verb}/1", **content}, indent=2)
     context.page.line(text)
+
+
+def tell(context: Context, text: str) -> None:
+    """Say what else was done: on standard error outside GDB, where the output may be JSON."""
+    if context.door == "gdb":
+        context.page.line(text)
+    else:
+        print(f"gdbext: {text}", file=sys.stderr)
 
 
 def tell_entry(context: Context, function: int) -> None:

@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gdbext.commands._coverage import FILTERS, coverage_settings
 from gdbext.commands._options import ELF_OPTION, JSON, RECORDING, percentage
-from gdbext.commands.context import print_json
+from gdbext.commands.context import print_json, tell
 from gdbext.commands.registry import Argument, command
+from gdbext.errors import SymbolError
 from gdbext.render.coverage import render_coverage, render_uncovered
 
 if TYPE_CHECKING:
     import argparse
 
+    from gdbext.analyses.workspace import Workspace
     from gdbext.commands.context import Context
     from gdbext.coverage.model import Coverage
 
@@ -48,6 +51,13 @@ def _limit(what: str) -> Argument:
         Argument("NAME", "A function or a source file.", optional=True, completes="function"),
         Argument("--uncovered", "List what did not run."),
         *FILTERS,
+        Argument(
+            "--html",
+            "Also write an HTML report to this folder, with gcovr or genhtml.",
+            metavar="DIR",
+            parse=Path,
+            completes="file",
+        ),
         _limit("lines"),
         _limit("branches"),
         _limit("functions"),
@@ -68,7 +78,22 @@ def coverage(context: Context, options: argparse.Namespace) -> int:
         render_uncovered(context.page, result)
     else:
         render_coverage(context.page, result, options.name)
+    if options.html is not None:
+        _write_html(context, workspace, options.html.expanduser(), result)
     return EXIT_BELOW if _is_below(options, result) else 0
+
+
+def _write_html(context: Context, workspace: Workspace, folder: Path, result: Coverage) -> None:
+    """Write the pages and say where."""
+    # Only now: most calls write none.
+    from gdbext.exporters.functions import known_functions
+    from gdbext.exporters.report import write_report
+
+    if not result.files:
+        raise SymbolError(f"{workspace.symbols.path}: no source lines for an HTML report")
+    title = f"{workspace.symbols.path.name}: coverage of the binary"
+    tool = write_report(result, known_functions(workspace.symbols), folder, title)
+    tell(context, f"{folder / 'index.html'}: written by {tool}")
 
 
 def _is_below(options: argparse.Namespace, result: Coverage) -> bool:

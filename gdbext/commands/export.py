@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from gdbext.commands._coverage import FILTERS, coverage_settings
 from gdbext.commands._options import ELF_OPTION, RECORDING
 from gdbext.commands.registry import Argument, command
-from gdbext.errors import SymbolError
+from gdbext.errors import SymbolError, UsageError
 from gdbext.files import write_whole
+from gdbext.render.numbers import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -31,13 +32,93 @@ class Exported(NamedTuple):
 
 def _lcov(workspace: Workspace, options: argparse.Namespace) -> Exported:
     # Only now, here and below: it loads much.
-    from gdbext.exporters.functions import left_out
+    from gdbext.exporters.functions import known_functions
     from gdbext.exporters.lcov import lcov
 
     coverage = _with_lines(workspace, options)
-    text = lcov(coverage, _linker_names(workspace))
-    holds = f"{len(coverage.files)} files, {coverage.totals.lines.total} lines"
-    return Exported(text.encode(errors="surrogateescape"), holds, left_out(coverage))
+    return _of_lines(coverage, lcov(coverage, known_functions(workspace.symbols)))
+
+
+def _gcovr(workspace: Workspace, options: argparse.Namespace) -> Exported:
+    from gdbext.exporters.functions import known_functions
+    from gdbext.exporters.gcovr import gcovr_json
+    from gdbext.exporters.report import gcovr_version
+
+    coverage = _with_lines(workspace, options)
+    text = gcovr_json(coverage, known_functions(workspace.symbols), gcovr_version())
+    return _of_lines(coverage, text)
+
+
+def _csv(workspace: Workspace, options: argparse.Namespace) -> Exported:
+    from gdbext.exporters.table import lines_csv
+
+    coverage = _with_lines(workspace, options)
+    return _of_lines(coverage, lines_csv(coverage))
+
+
+def _drcov(workspace: Workspace, options: argparse.Namespace) -> Exported:
+    from gdbext.exporters.offsets import drcov, modules_of, place_blocks
+
+    _refuse_filters(options)
+    program = workspace.program
+    executed = {address for address, n in workspace.execution().insns.items() if n}
+    blocks = program.blocks
+    placed = place_blocks(
+        (
+            (blocks.address[block], blocks.sizes(block))
+            for block, executions in enumerate(program.tables.executions)
+            if executions and block not in program.changed
+        ),
+        executed,
+        modules_of(workspace.symbols.loaded_ranges()),
+    )
+    holds = f"{counted(len(placed.runs), 'block')} in {counted(len(placed.modules), 'module')}"
+    content = drcov(placed, str(workspace.symbols.path))
+    return Exported(content, holds, _elsewhere(workspace, placed.outside))
+
+
+def _offsets(workspace: Workspace, options: argparse.Namespace) -> Exported:
+    from gdbext.exporters.offsets import module_offsets, modules_of
+
+    _refuse_filters(options)
+    executed = {address for address, n in workspace.execution().insns.items() if n}
+    modules = modules_of(workspace.symbols.loaded_ranges())
+    text = module_offsets(executed, modules, workspace.symbols.path.name)
+    written = text.count("\n")
+    holds = counted(written, "instruction")
+    outside = _elsewhere(workspace, len(executed) - written)
+    return Exported(text.encode(errors="surrogateescape"), holds, outside)
+
+
+def _of_lines(coverage: Coverage, text: str) -> Exported:
+    from gdbext.exporters.functions import left_out
+
+    files = counted(len(coverage.files), "file")
+    lines = counted(sum(len(file.lines) for file in coverage.files), "line")
+    return Exported(text.encode(errors="surrogateescape"), f"{files}, {lines}", left_out(coverage))
+
+
+def _elsewhere(workspace: Workspace, outside: int) -> list[str]:
+    """What is not in a file of addresses in the program."""
+    changed = workspace.execution().changed
+    return [
+        f"left out: {counted(number, 'executed instruction')} {where}"
+        for number, where in (
+            (outside, "outside the ELF file"),
+            (changed, "with other bytes than the ELF file"),
+        )
+        if number
+    ]
+
+
+def _refuse_filters(options: argparse.Namespace) -> None:
+    """Addresses know no source files, so filters would do nothing."""
+    for argument in FILTERS:
+        if getattr(options, argument.destination):
+            raise UsageError(
+                f"export: {argument.name} does not go with --format {options.format}, which has "
+                "addresses, no source lines"
+            )
 
 
 def _with_lines(workspace: Workspace, options: argparse.Namespace) -> Coverage:
@@ -57,13 +138,12 @@ def _with_lines(workspace: Workspace, options: argparse.Namespace) -> Coverage:
     raise SymbolError(f"{workspace.symbols.path}: no source lines to export: build with -g")
 
 
-def _linker_names(workspace: Workspace) -> dict[int, str]:
-    """Mangled names by address."""
-    return {function.address: function.raw_name for function in workspace.symbols.functions}
-
-
 FORMATS: Final[dict[str, tuple[str, Callable[[Workspace, argparse.Namespace], Exported]]]] = {
     "lcov": ("lines, functions and branches for genhtml, lcov and editors", _lcov),
+    "gcovr": ("the same for gcovr --add-tracefile: HTML, Cobertura, SonarQube, JaCoCo..", _gcovr),
+    "csv": ("a row for each line", _csv),
+    "drcov": ("executed blocks for disassemblers", _drcov),
+    "offsets": ("executed instructions as module+offset", _offsets),
 }
 
 

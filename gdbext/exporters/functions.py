@@ -3,18 +3,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gdbext.coverage.model import Coverage, FileCoverage, FunctionCoverage
+    from gdbext.symbols import Symbols
 
-__all__ = ["hits", "left_out", "named_functions"]
+__all__ = ["Known", "hits", "known_functions", "left_out", "named_functions"]
+
+
+class Known(NamedTuple):
+    """What the ELF file says of a function."""
+
+    linker_name: str
+    """Mangled, so without commas."""
+    lines: range
+    """Of its source, as far as it has code of its own; empty where that is not known."""
+
+
+def known_functions(symbols: Symbols) -> dict[int, Known]:
+    """All functions by address."""
+    known = {}
+    for function in symbols.functions:
+        extent = symbols.lines_of(function)
+        lines = range(0) if extent is None else range(extent[1], extent[2] + 1)
+        known[function.address] = Known(function.raw_name, lines)
+    return known
 
 
 def named_functions(
-    file: FileCoverage, names: Mapping[int, str]
+    file: FileCoverage, known: Mapping[int, Known]
 ) -> list[tuple[str, FunctionCoverage]]:
     """The functions of a file that have a line, by address, each with a name of its own.
 
@@ -22,14 +42,17 @@ def named_functions(
     theirs: the second is `NAME#2`, and so on.
 
     Args:
-        names: linker's names (mangled, so without commas) by address.
+        known: functions by address; others have the name that people read.
     """
     seen: dict[str, int] = {}
     named = []
     for function in file.functions:
         if function.line is None:
             continue
-        name = names.get(function.address, function.name).replace(",", ";")
+        name = function.name
+        if function.address in known:
+            name = known[function.address].linker_name
+        name = name.replace(",", ";")
         seen[name] = seen.get(name, 0) + 1
         if seen[name] > 1:
             name = f"{name}#{seen[name]}"

@@ -14,32 +14,33 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gdbext.coverage.model import Branch, Coverage, FileCoverage
+    from gdbext.exporters.functions import Known
 
 __all__ = ["lcov"]
 
 
-def lcov(coverage: Coverage, names: Mapping[int, str], test: str = "") -> str:
+def lcov(coverage: Coverage, known: Mapping[int, Known], test: str = "") -> str:
     """The trace file. Excluded lines are not in it, nor is what has no line.
 
     Args:
-        names: linker's names of functions by address.
+        known: functions by address.
         test: name of the test, of letters, digits and `_`.
     """
     rows = [f"TN:{test}"]
     for file in coverage.files:
         rows += [f"SF:{file.path}"]
-        rows += _functions(file, names)
+        rows += _functions(file, known)
         rows += _branches(file)
         rows += _lines(file)
         rows += ["end_of_record"]
     return "\n".join(rows) + "\n"
 
 
-def _functions(file: FileCoverage, names: Mapping[int, str]) -> Iterator[str]:
+def _functions(file: FileCoverage, known: Mapping[int, Known]) -> Iterator[str]:
     """`FN:line,name` of all, then `FNDA:count,name`, then how many there are and were hit."""
     functions = [
         (name, function)
-        for name, function in named_functions(file, names)
+        for name, function in named_functions(file, known)
         if function.excluded is None
     ]
     for name, function in functions:

@@ -155,6 +155,11 @@ class Symbols:
         """Function names that begin with `prefix`, sorted."""
         return self._names.complete(prefix)
 
+    def loaded_ranges(self) -> list[tuple[int, int]]:
+        """Address ranges [start, end) that the program takes in memory, one a segment."""
+        segments = self._image.segments
+        return [(s.address, s.address + s.memory_size) for s in segments if s.memory_size]
+
     def line_at(self, address: int) -> SourceLine | None:
         """Source line of the instruction at `address`; None where there is none."""
         return self.sources.line_at(address)
