@@ -245,7 +245,11 @@ class Workspace:
             UsageError: no function and no file, or several, have that name.
         """
         result = self._measure(settings, name)
-        notes = [*result.notes, *self._notes()]
+        return replace(result, notes=(*result.notes, *self.remarks()))
+
+    def remarks(self) -> list[str]:
+        """What bears on the trust in coverage, one line each."""
+        notes = self._notes()
         if self.recording.cut:
             notes.append(f"the recording ends early: {self.recording.cut}")
         gaps = self.program.tables.stats.gaps
@@ -256,7 +260,7 @@ class Workspace:
                 "the ELF file is stripped: only functions that were called are known, so nothing "
                 "tells how many did not run"
             )
-        return replace(result, notes=tuple(notes))
+        return notes
 
     def branches(self, settings: Settings, name: str | None = None) -> BranchesReport:
         """The conditional branches. Arguments and Raises: as `coverage`."""

@@ -4,15 +4,36 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from gdbext.commands._options import percentage
+from gdbext.commands.context import tell
 from gdbext.commands.registry import Argument
 from gdbext.coverage.exclusions import Exclusions, read_list
 from gdbext.coverage.filters import FileFilter
 from gdbext.coverage.measure import Settings
+from gdbext.errors import SymbolError
 
-__all__ = ["FILTERS", "coverage_settings"]
+if TYPE_CHECKING:
+    from gdbext.commands.context import Context
+    from gdbext.coverage.model import Coverage
+    from gdbext.symbols import Symbols
+
+__all__ = [
+    "EXIT_BELOW",
+    "FILTERS",
+    "HTML",
+    "LIMITS",
+    "check_lines",
+    "coverage_settings",
+    "is_below",
+    "write_html",
+]
+
+EXIT_BELOW: Final = 3
+"""Exit status when coverage is under a limit."""
 
 
 def rename(text: str) -> tuple[str, str]:
@@ -53,6 +74,26 @@ FILTERS: Final = (
 )
 
 
+HTML: Final = Argument(
+    "--html",
+    "Also write an HTML report to this folder, with gcovr or genhtml.",
+    metavar="DIR",
+    parse=Path,
+    completes="file",
+)
+
+LIMITS: Final = tuple(
+    Argument(
+        f"--fail-under-{what}",
+        f"Exit with status {EXIT_BELOW} if less than N percent of {what} ran.",
+        metavar="N",
+        parse=percentage,
+        doors=("cli",),
+    )
+    for what in ("lines", "branches", "functions")
+)
+
+
 def coverage_settings(options: argparse.Namespace) -> Settings:
     """What the arguments say.
 
@@ -67,3 +108,54 @@ def coverage_settings(options: argparse.Namespace) -> Settings:
         everything=options.all,
     )
     return Settings(files, Exclusions(entries))
+
+
+def check_lines(coverage: Coverage, symbols: Symbols) -> None:
+    """Refuse what has no source lines to write.
+
+    Raises:
+        SymbolError: there are no lines.
+    """
+    if coverage.files:
+        return
+    if coverage.filtered_files:
+        raise SymbolError(
+            f"{symbols.path}: the filters leave out all source files: see --include and --all"
+        )
+    raise SymbolError(f"{symbols.path}: no source lines to write: build with -g")
+
+
+def write_html(context: Context, coverage: Coverage, builds: list[Symbols], folder: Path) -> None:
+    """Write an HTML report and say where it is.
+
+    Args:
+        builds: the programs, the first gives its name to the report.
+
+    Raises:
+        SymbolError: there are no lines.
+        TargetError: neither gcovr nor genhtml is installed, or it fails.
+        GdbextError: the folder cannot be written.
+    """
+    # Only now: most calls write none.
+    from gdbext.exporters.functions import known_functions
+    from gdbext.exporters.report import write_report
+
+    check_lines(coverage, builds[0])
+    folder = folder.expanduser()
+    title = f"{builds[0].path.name}: coverage of the binary"
+    tool = write_report(coverage, known_functions(*builds), folder, title)
+    tell(context, f"{folder / 'index.html'}: written by {tool}")
+
+
+def is_below(options: argparse.Namespace, result: Coverage) -> bool:
+    """Say on standard error what is under its limit. Nothing to cover is not under any."""
+    below = False
+    for what in ("lines", "branches", "functions"):
+        limit = getattr(options, f"fail_under_{what}")
+        reached = getattr(result.totals, what).percent
+        if limit is not None and reached is not None and reached < limit:
+            # Rounded down: 79.97 is not 80.
+            shown = int(reached * 10) / 10
+            print(f"gdbext: {what}: {shown:.1f}% covered, under {limit:g}%", file=sys.stderr)
+            below = True
+    return below

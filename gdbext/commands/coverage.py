@@ -3,36 +3,26 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from gdbext.commands._coverage import FILTERS, coverage_settings
-from gdbext.commands._options import ELF_OPTION, JSON, RECORDING, percentage
-from gdbext.commands.context import print_json, tell
+from gdbext.commands._coverage import (
+    EXIT_BELOW,
+    FILTERS,
+    HTML,
+    LIMITS,
+    coverage_settings,
+    is_below,
+    write_html,
+)
+from gdbext.commands._options import ELF_OPTION, JSON, RECORDING
+from gdbext.commands.context import print_json
 from gdbext.commands.registry import Argument, command
-from gdbext.errors import SymbolError
 from gdbext.render.coverage import render_coverage, render_uncovered
 
 if TYPE_CHECKING:
     import argparse
 
-    from gdbext.analyses.workspace import Workspace
     from gdbext.commands.context import Context
-    from gdbext.coverage.model import Coverage
-
-EXIT_BELOW: Final = 3
-"""Exit status when coverage is under a limit."""
-
-
-def _limit(what: str) -> Argument:
-    return Argument(
-        f"--fail-under-{what}",
-        f"Exit with status {EXIT_BELOW} if less than N percent of {what} ran.",
-        metavar="N",
-        parse=percentage,
-        doors=("cli",),
-    )
 
 
 @command(
@@ -51,16 +41,8 @@ def _limit(what: str) -> Argument:
         Argument("NAME", "A function or a source file.", optional=True, completes="function"),
         Argument("--uncovered", "List what did not run."),
         *FILTERS,
-        Argument(
-            "--html",
-            "Also write an HTML report to this folder, with gcovr or genhtml.",
-            metavar="DIR",
-            parse=Path,
-            completes="file",
-        ),
-        _limit("lines"),
-        _limit("branches"),
-        _limit("functions"),
+        HTML,
+        *LIMITS,
         JSON,
         ELF_OPTION,
     ],
@@ -79,32 +61,5 @@ def coverage(context: Context, options: argparse.Namespace) -> int:
     else:
         render_coverage(context.page, result, options.name)
     if options.html is not None:
-        _write_html(context, workspace, options.html.expanduser(), result)
-    return EXIT_BELOW if _is_below(options, result) else 0
-
-
-def _write_html(context: Context, workspace: Workspace, folder: Path, result: Coverage) -> None:
-    """Write the pages and say where."""
-    # Only now: most calls write none.
-    from gdbext.exporters.functions import known_functions
-    from gdbext.exporters.report import write_report
-
-    if not result.files:
-        raise SymbolError(f"{workspace.symbols.path}: no source lines for an HTML report")
-    title = f"{workspace.symbols.path.name}: coverage of the binary"
-    tool = write_report(result, known_functions(workspace.symbols), folder, title)
-    tell(context, f"{folder / 'index.html'}: written by {tool}")
-
-
-def _is_below(options: argparse.Namespace, result: Coverage) -> bool:
-    """Say on standard error what is under its limit. Nothing to cover is not under any."""
-    below = False
-    for what in ("lines", "branches", "functions"):
-        limit = getattr(options, f"fail_under_{what}")
-        reached = getattr(result.totals, what).percent
-        if limit is not None and reached is not None and reached < limit:
-            # Rounded down: 79.97 is not 80.
-            shown = int(reached * 10) / 10
-            print(f"gdbext: {what}: {shown:.1f}% covered, under {limit:g}%", file=sys.stderr)
-            below = True
-    return below
+        write_html(context, result, [workspace.symbols], options.html)
+    return EXIT_BELOW if is_below(options, result) else 0

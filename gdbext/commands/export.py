@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from gdbext.commands._coverage import FILTERS, coverage_settings
+from gdbext.commands._coverage import FILTERS, check_lines, coverage_settings
+from gdbext.commands._exports import LINE_FORMATS, Exported, export_lines, put
 from gdbext.commands._options import ELF_OPTION, RECORDING
 from gdbext.commands.registry import Argument, command
-from gdbext.errors import SymbolError, UsageError
-from gdbext.files import write_whole
+from gdbext.errors import UsageError
 from gdbext.render.numbers import counted
 
 if TYPE_CHECKING:
@@ -19,44 +19,10 @@ if TYPE_CHECKING:
 
     from gdbext.analyses.workspace import Workspace
     from gdbext.commands.context import Context
-    from gdbext.coverage.model import Coverage
-
-
-class Exported(NamedTuple):
-    """A file's content, what is in it, and remarks on what is not."""
-
-    content: bytes
-    holds: str
-    remarks: list[str]
-
-
-def _lcov(workspace: Workspace, options: argparse.Namespace) -> Exported:
-    # Only now, here and below: it loads much.
-    from gdbext.exporters.functions import known_functions
-    from gdbext.exporters.lcov import lcov
-
-    coverage = _with_lines(workspace, options)
-    return _of_lines(coverage, lcov(coverage, known_functions(workspace.symbols)))
-
-
-def _gcovr(workspace: Workspace, options: argparse.Namespace) -> Exported:
-    from gdbext.exporters.functions import known_functions
-    from gdbext.exporters.gcovr import gcovr_json
-    from gdbext.exporters.report import gcovr_version
-
-    coverage = _with_lines(workspace, options)
-    text = gcovr_json(coverage, known_functions(workspace.symbols), gcovr_version())
-    return _of_lines(coverage, text)
-
-
-def _csv(workspace: Workspace, options: argparse.Namespace) -> Exported:
-    from gdbext.exporters.table import lines_csv
-
-    coverage = _with_lines(workspace, options)
-    return _of_lines(coverage, lines_csv(coverage))
 
 
 def _drcov(workspace: Workspace, options: argparse.Namespace) -> Exported:
+    # Only now, here and below: most calls need none of it.
     from gdbext.exporters.offsets import drcov, modules_of, place_blocks
 
     _refuse_filters(options)
@@ -90,14 +56,6 @@ def _offsets(workspace: Workspace, options: argparse.Namespace) -> Exported:
     return Exported(text.encode(errors="surrogateescape"), holds, outside)
 
 
-def _of_lines(coverage: Coverage, text: str) -> Exported:
-    from gdbext.exporters.functions import left_out
-
-    files = counted(len(coverage.files), "file")
-    lines = counted(sum(len(file.lines) for file in coverage.files), "line")
-    return Exported(text.encode(errors="surrogateescape"), f"{files}, {lines}", left_out(coverage))
-
-
 def _elsewhere(workspace: Workspace, outside: int) -> list[str]:
     """What is not in a file of addresses in the program."""
     changed = workspace.execution().changed
@@ -121,29 +79,14 @@ def _refuse_filters(options: argparse.Namespace) -> None:
             )
 
 
-def _with_lines(workspace: Workspace, options: argparse.Namespace) -> Coverage:
-    """Coverage by source line.
-
-    Raises:
-        SymbolError: there are no lines.
-    """
-    coverage = workspace.coverage(coverage_settings(options))
-    if coverage.files:
-        return coverage
-    if coverage.filtered_files:
-        raise SymbolError(
-            f"{workspace.symbols.path}: the filters leave out all source files: see --include and "
-            "--all"
-        )
-    raise SymbolError(f"{workspace.symbols.path}: no source lines to export: build with -g")
-
-
-FORMATS: Final[dict[str, tuple[str, Callable[[Workspace, argparse.Namespace], Exported]]]] = {
-    "lcov": ("lines, functions and branches for genhtml, lcov and editors", _lcov),
-    "gcovr": ("the same for gcovr --add-tracefile: HTML, Cobertura, SonarQube, JaCoCo..", _gcovr),
-    "csv": ("a row for each line", _csv),
+ADDRESS_FORMATS: Final[
+    dict[str, tuple[str, Callable[[Workspace, argparse.Namespace], Exported]]]
+] = {
     "drcov": ("executed blocks for disassemblers", _drcov),
     "offsets": ("executed instructions as module+offset", _offsets),
+}
+FORMATS: Final = {
+    name: what for table in (LINE_FORMATS, ADDRESS_FORMATS) for name, (what, _) in table.items()
 }
 
 
@@ -152,7 +95,7 @@ FORMATS: Final[dict[str, tuple[str, Callable[[Workspace, argparse.Namespace], Ex
     "Write coverage for other tools.",
     description=(
         "Formats:\n"
-        + "\n".join(f"  {name:8} {what}" for name, (what, _) in FORMATS.items())
+        + "\n".join(f"  {name:8} {what}" for name, what in FORMATS.items())
         + "\nThe file gets its name when it is whole; one that is there is replaced."
     ),
     arguments=[
@@ -179,10 +122,12 @@ FORMATS: Final[dict[str, tuple[str, Callable[[Workspace, argparse.Namespace], Ex
 )
 def export(context: Context, options: argparse.Namespace) -> None:
     """Write the file and say what is in it, and what is not."""
-    path: Path = options.o.expanduser()
-    _, make = FORMATS[options.format]
-    exported = make(context.workspace(options), options)
-    write_whole(path, exported.content)
-    context.page.line(f"{path}: {exported.holds}")
-    for remark in exported.remarks:
-        context.page.line(remark)
+    workspace = context.workspace(options)
+    if options.format in LINE_FORMATS:
+        coverage = workspace.coverage(coverage_settings(options))
+        check_lines(coverage, workspace.symbols)
+        exported = export_lines(options.format, coverage, [workspace.symbols])
+    else:
+        _, make = ADDRESS_FORMATS[options.format]
+        exported = make(workspace, options)
+    put(options.o, exported, context.page.line)

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from gdbext.coverage.model import Coverage, FileCoverage, FunctionCoverage
     from gdbext.symbols import Symbols
 
-__all__ = ["Known", "hits", "known_functions", "left_out", "named_functions"]
+__all__ = ["Known", "KnownFunctions", "hits", "known_functions", "left_out", "named_functions"]
 
 
 class Known(NamedTuple):
@@ -23,18 +22,23 @@ class Known(NamedTuple):
     """Of its source, as far as it has code of its own; empty where that is not known."""
 
 
-def known_functions(symbols: Symbols) -> dict[int, Known]:
-    """All functions by address."""
+KnownFunctions = Mapping[tuple[int, str], Known]
+"""By address and name: several builds have others at the same address."""
+
+
+def known_functions(*builds: Symbols) -> KnownFunctions:
+    """All functions of some ELF files."""
     known = {}
-    for function in symbols.functions:
-        extent = symbols.lines_of(function)
-        lines = range(0) if extent is None else range(extent[1], extent[2] + 1)
-        known[function.address] = Known(function.raw_name, lines)
+    for symbols in builds:
+        for function in symbols.functions:
+            extent = symbols.lines_of(function)
+            lines = range(0) if extent is None else range(extent[1], extent[2] + 1)
+            known[function.address, function.name] = Known(function.raw_name, lines)
     return known
 
 
 def named_functions(
-    file: FileCoverage, known: Mapping[int, Known]
+    file: FileCoverage, known: KnownFunctions
 ) -> list[tuple[str, FunctionCoverage]]:
     """The functions of a file that have a line, by address, each with a name of its own.
 
@@ -42,7 +46,7 @@ def named_functions(
     theirs: the second is `NAME#2`, and so on.
 
     Args:
-        known: functions by address; others have the name that people read.
+        known: what ELF files say; other functions have the name that people read.
     """
     seen: dict[str, int] = {}
     named = []
@@ -50,8 +54,9 @@ def named_functions(
         if function.line is None:
             continue
         name = function.name
-        if function.address in known:
-            name = known[function.address].linker_name
+        of_file = known.get((function.address, name))
+        if of_file is not None:
+            name = of_file.linker_name
         name = name.replace(",", ";")
         seen[name] = seen.get(name, 0) + 1
         if seen[name] > 1:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 from gdbext.exporters.functions import hits, named_functions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from gdbext.coverage.model import Branch, Coverage, FileCoverage, FunctionCoverage, Line
-    from gdbext.exporters.functions import Known
+    from gdbext.exporters.functions import KnownFunctions
 
 __all__ = ["NEWEST_VERSION", "gcovr_json"]
 
@@ -24,13 +24,11 @@ NEWEST_VERSION: Final = "0.15"
 """Of the format, as gcovr 8.8 has it."""
 
 
-def gcovr_json(
-    coverage: Coverage, known: Mapping[int, Known], version: str = NEWEST_VERSION
-) -> str:
+def gcovr_json(coverage: Coverage, known: KnownFunctions, version: str = NEWEST_VERSION) -> str:
     """The JSON text. What has no line is not in it; what is excluded is marked so.
 
     Args:
-        known: functions by address.
+        known: what ELF files say of functions.
         version: of the format.
     """
     content = {
@@ -40,7 +38,7 @@ def gcovr_json(
     return json.dumps(content, separators=(",", ":")) + "\n"
 
 
-def _file(file: FileCoverage, known: Mapping[int, Known]) -> dict[str, Any]:
+def _file(file: FileCoverage, known: KnownFunctions) -> dict[str, Any]:
     named = named_functions(file, known)
     holders = _holders(named, known)
     branches: dict[int, list[Branch]] = {}
@@ -57,13 +55,14 @@ def _file(file: FileCoverage, known: Mapping[int, Known]) -> dict[str, Any]:
 
 
 def _holders(
-    named: Sequence[tuple[str, FunctionCoverage]], known: Mapping[int, Known]
+    named: Sequence[tuple[str, FunctionCoverage]], known: KnownFunctions
 ) -> dict[int, str]:
     """The function that a line belongs to, by line: the innermost, of copies the first."""
     sizes: dict[int, int] = {}
     holders: dict[int, str] = {}
     for name, function in named:
-        lines = known[function.address].lines if function.address in known else range(0)
+        of_file = known.get((function.address, function.name))
+        lines = range(0) if of_file is None else of_file.lines
         for line in lines:
             if line not in sizes or len(lines) < sizes[line]:
                 sizes[line], holders[line] = len(lines), name

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 from gdbext.exporters.functions import hits, named_functions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from gdbext.coverage.model import Branch, Coverage, FileCoverage
-    from gdbext.exporters.functions import Known
+    from gdbext.exporters.functions import KnownFunctions
 
 __all__ = ["lcov"]
 
 
-def lcov(coverage: Coverage, known: Mapping[int, Known], test: str = "") -> str:
+def lcov(coverage: Coverage, known: KnownFunctions, test: str = "") -> str:
     """The trace file. Excluded lines are not in it, nor is what has no line.
 
     Args:
-        known: functions by address.
+        known: what ELF files say of functions.
         test: name of the test, of letters, digits and `_`.
     """
     rows = [f"TN:{test}"]
@@ -36,7 +36,7 @@ def lcov(coverage: Coverage, known: Mapping[int, Known], test: str = "") -> str:
     return "\n".join(rows) + "\n"
 
 
-def _functions(file: FileCoverage, known: Mapping[int, Known]) -> Iterator[str]:
+def _functions(file: FileCoverage, known: KnownFunctions) -> Iterator[str]:
     """`FN:line,name` of all, then `FNDA:count,name`, then how many there are and were hit."""
     functions = [
         (name, function)

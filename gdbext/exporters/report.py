@@ -19,24 +19,24 @@ from gdbext.exporters.gcovr import NEWEST_VERSION, gcovr_json
 from gdbext.exporters.lcov import lcov
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from gdbext.coverage.model import Coverage, FileCoverage
-    from gdbext.exporters.functions import Known
+    from gdbext.exporters.functions import KnownFunctions
 
 __all__ = ["gcovr_version", "write_report"]
 
 _INDEX: Final = "index.html"
 
 
-def write_report(coverage: Coverage, known: Mapping[int, Known], folder: Path, title: str) -> str:
+def write_report(coverage: Coverage, known: KnownFunctions, folder: Path, title: str) -> str:
     """Write the pages below `folder`; the first is `index.html`. Returns the tool's name.
 
     The pages are made in another folder and moved when all are there; files of the same names are
     replaced, others stay.
 
     Args:
-        known: functions by address.
+        known: what ELF files say of functions.
 
     Raises:
         TargetError: neither tool is installed, or it fails.
@@ -80,7 +80,7 @@ def gcovr_version() -> str:
 def _run_gcovr(
     program: Path,
     coverage: Coverage,
-    known: Mapping[int, Known],
+    known: KnownFunctions,
     work: Path,
     pages: Path,
     title: str,
@@ -120,7 +120,7 @@ def _provide(link: Path, file: FileCoverage) -> None:
 def _run_genhtml(
     program: Path,
     coverage: Coverage,
-    known: Mapping[int, Known],
+    known: KnownFunctions,
     work: Path,
     pages: Path,
     title: str,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from bisect import bisect_left, bisect_right
 from dataclasses import replace
@@ -154,6 +155,15 @@ class Symbols:
     def complete(self, prefix: str) -> list[str]:
         """Function names that begin with `prefix`, sorted."""
         return self._names.complete(prefix)
+
+    @cached_property
+    def code_sha256(self) -> str:
+        """Hex digest of the code and where it is: the same for copies without debug information."""
+        digest = hashlib.sha256(self.machine.encode())
+        for start, end in self._code_ranges:
+            content = self.bytes_at(start, end - start)
+            digest.update(f"{start:x} {end:x} ".encode() + (content or b""))
+        return digest.hexdigest()
 
     def loaded_ranges(self) -> list[tuple[int, int]]:
         """Address ranges [start, end) that the program takes in memory, one a segment."""
