@@ -68,11 +68,21 @@ class Seen:
 NOTHING = Seen(frozenset(), frozenset(), frozenset())
 
 
-def run_of(workspace: Workspace, name: str) -> Run:
-    """What a recording ran; the workspace is not needed any more."""
+def run_of(workspace: Workspace, name: str, others: Sequence[Run] = ()) -> Run:
+    """What a recording ran; the workspace is not needed any more.
+
+    Args:
+        others: runs whose symbols are taken if they are of the same ELF file: they are large.
+    """
+    symbols = workspace.symbols
+    for other in others:
+        if other.symbols.sha256 == symbols.sha256:
+            _know_found(other.symbols, symbols)
+            symbols = other.symbols
+            break
     return Run(
         name,
-        workspace.symbols,
+        symbols,
         workspace.program.target,
         workspace.execution(),
         tuple(workspace.remarks()),
@@ -93,11 +103,15 @@ def builds_of(runs: Sequence[Run]) -> list[list[Run]]:
         for build in builds.values()
     ]
     for first, *others in ordered:
-        if first.symbols.stripped:
-            for run in others:
-                found = [f.address for f in run.symbols.functions if f.origin == "found"]
-                first.symbols.add_found(found)
+        for run in others:
+            _know_found(first.symbols, run.symbols)
     return ordered
+
+
+def _know_found(symbols: Symbols, others: Symbols) -> None:
+    """Of a stripped program each run knows only the functions that it called: know them too."""
+    if symbols.stripped and symbols is not others:
+        symbols.add_found(f.address for f in others.functions if f.origin == "found")
 
 
 def coverage_of(builds: Sequence[Sequence[Run]], settings: Settings) -> Coverage:

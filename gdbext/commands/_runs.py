@@ -49,7 +49,7 @@ def open_runs(context: Context, recordings: Sequence[Path], elfs: Sequence[Path]
     programs: list[Path | None] = [None] * len(recordings)
     if elfs:
         programs = [*elfs] if len(elfs) > 1 else [elfs[0]] * len(recordings)
-    runs = []
+    runs: list[Run] = []
     for path, elf in zip(recordings, programs, strict=True):
         recording = path.expanduser()
         with progress_bar(str(path)) as progress:
@@ -58,5 +58,5 @@ def open_runs(context: Context, recordings: Sequence[Path], elfs: Sequence[Path]
                 recording, program, progress if context.door == "cli" else None
             )
             workspace.refresh()
-        runs.append(run_of(workspace, str(path)))
+        runs.append(run_of(workspace, str(path), runs))
     return runs

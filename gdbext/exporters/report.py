@@ -141,7 +141,7 @@ def _run(words: Sequence[str | Path], folder: Path) -> bytes:
     """Run a tool to its end; what it wrote to standard output.
 
     Raises:
-        TargetError: it failed; its first error is told.
+        TargetError: it failed; its error is told.
     """
     done = subprocess.run(
         words,
@@ -153,9 +153,11 @@ def _run(words: Sequence[str | Path], folder: Path) -> bytes:
     )
     if done.returncode:
         said = [row for row in done.stderr.decode(errors="replace").splitlines() if row.strip()]
-        first = next((row for row in said if "ERROR" in row), said[0] if said else "")
+        told = next((row for row in said if "ERROR" in row), said[0] if said else "")
+        if any(row.startswith("Traceback ") for row in said):
+            told = said[-1]
         raise TargetError(
-            f"{Path(words[0]).name} failed with status {done.returncode}: {first.strip()}"
+            f"{Path(words[0]).name} failed with status {done.returncode}: {told.strip()}"
         )
     return done.stdout
 

@@ -66,17 +66,19 @@ def _render_part(page: Page, part: Part, other: str, top: int | None, *, branche
     if branches:
         what.append(f"{counted(part.n_outcomes, 'outcome')} of branches")
     page.line(f"{head} {', '.join(what)}")
-    left = top
+    shown = more = 0
     paths = short_paths([file.path for file in part.files])
     for file, path in zip(part.files, paths, strict=True):
         rows = _rows(file)
-        page.line(f"  {path or '(no source lines)'}")
-        shown = rows if left is None else rows[:left]
-        for row in shown:
+        room = rows if top is None else rows[: max(top - shown, 0)]
+        if room:
+            page.line(f"  {path or '(no source lines)'}")
+        for row in room:
             page.line(f"    {row}")
-        if len(shown) < len(rows):
-            page.line(f"    ({counted(len(rows) - len(shown), 'more row')}; --top N shows more)")
-        left = None if left is None else left - len(shown)
+        shown += len(room)
+        more += len(rows) - len(room)
+    if more:
+        page.line(f"  ({counted(more, 'more row')}; --top N shows more)")
 
 
 def _rows(file: FileDifference) -> list[str]:

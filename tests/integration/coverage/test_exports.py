@@ -328,6 +328,17 @@ def test_report_without_a_tool_is_one_line(tmp_path: Path, monkeypatch: pytest.M
     assert not (tmp_path / "html").exists()
 
 
+def test_report_on_a_full_disk_is_one_line_and_no_page(tmp_path: Path) -> None:
+    recording, _ = recorded("demo", "mps2-an385", "")
+    with small_disk(tmp_path / "disk", "64k") as disk:
+        done = gdbext("coverage", recording, "--html", disk.path / "html", runtime=tmp_path)
+
+        assert list(disk.path.iterdir()) == []
+    assert done.status == 1
+    assert done.err.count("\n") == 1
+    assert "No space left on device" in done.err
+
+
 def test_excluded_lines_are_not_in_lcov(tmp_path: Path) -> None:
     recording, answer = recorded("demo", "mps2-an385", "")
     entries = tmp_path / "exclusions.yaml"

@@ -185,6 +185,21 @@ def test_copy_without_debug_information_is_the_same_build(tmp_path: Path) -> Non
     }
 
 
+def test_stripped_program_knows_the_functions_of_all_recordings() -> None:
+    bare = firmware_path("features", BOARD, "stripped")
+    paths = [recorded("features", "", "--insns", "300"), recorded("features", "")]
+    alone = [ask("coverage", path, "--elf", bare) for path in paths]
+
+    merged = ask("merge", *paths, "--elf", bare)
+
+    ours, few, all_of_them = (
+        {function["address"] for function in answer["no_source"]["functions"]}
+        for answer in (merged, *alone)
+    )
+    assert ours == all_of_them
+    assert few < ours
+
+
 def test_difference_is_what_one_covers_and_the_other_does_not() -> None:
     paths = recorded("demo", ""), recorded("demo", "", "--insns", "20000")
     alone = [ask("coverage", path) for path in paths]
@@ -245,9 +260,13 @@ def test_differences_are_shown_by_file() -> None:
     first, second = recorded("demo", ""), recorded("demo", "", "--insns", "20000")
 
     done = gdbext("diff", first, second, runtime=first.parent)
+    few = gdbext("diff", first, second, "--top", 2, runtime=first.parent)
 
     assert "demo.rec did not: nothing" in done.out
     assert "heap_in_use:111 (1×)" in done.out
+    rows = [row for row in done.out.splitlines() if row.startswith("    ")]
+    assert [row for row in few.out.splitlines() if row.startswith("    ")] == rows[:2]
+    assert f"({len(rows) - 2} more rows; --top N shows more)" in few.out
 
 
 @pytest.mark.parametrize(
