@@ -107,9 +107,14 @@ GX_PUBLIC uint64_t gx_replay_edges(GxReplay *r, GxEdge *out, uint64_t max);
 /* Executions by block id, from 0 (unused) on. */
 GX_PUBLIC uint64_t gx_replay_executions(GxReplay *r, uint64_t *out, uint64_t max);
 /* Of those, the ones that no edge counts, and of these the ones that went on inside a block. */
-GX_PUBLIC uint64_t gx_replay_arrivals(const GxReplay *r, uint64_t *other, uint64_t *continued, uint64_t max);
+GX_PUBLIC uint64_t gx_replay_arrivals(GxReplay *r, uint64_t *other, uint64_t *continued, uint64_t max);
 GX_PUBLIC uint64_t gx_replay_cuts(const GxReplay *r, GxCut *out, uint64_t max);
 GX_PUBLIC uint64_t gx_replay_traps(const GxReplay *r, GxTrap *out, uint64_t max);
+/* What arrives at the blocks that begin at one address; cheap enough for a question at each stop. */
+GX_PUBLIC uint64_t gx_replay_edges_to(GxReplay *r, uint64_t address, GxEdge *out, uint64_t max);
+GX_PUBLIC uint64_t gx_replay_traps_to(const GxReplay *r, uint64_t address, GxTrap *out, uint64_t max);
+/* Times that the handler at this address was entered. */
+GX_PUBLIC uint64_t gx_replay_handler_runs(GxReplay *r, uint64_t address);
 GX_PUBLIC uint64_t gx_replay_vectors(const GxReplay *r, uint64_t *out, uint64_t max);
 GX_PUBLIC void gx_replay_settle(GxReplay *r);
 /* The calling-context tree: a node's number is its place, parents come before children, 0 is the root. */

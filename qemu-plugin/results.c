@@ -52,10 +52,11 @@ uint64_t gx_replay_executions(GxReplay *r, uint64_t *out, uint64_t max)
     return r->blocks.count;
 }
 
-uint64_t gx_replay_arrivals(const GxReplay *r, uint64_t *other, uint64_t *continued, uint64_t max)
+uint64_t gx_replay_arrivals(GxReplay *r, uint64_t *other, uint64_t *continued, uint64_t max)
 {
     const uint64_t n = r->blocks.capacity ? r->blocks.count : 0;
 
+    gx_strides_flush(r);
     if (n && n <= max) {
         memcpy(other, r->other_arrivals, n * sizeof(*other));
         memcpy(continued, r->continued, n * sizeof(*continued));
@@ -100,6 +101,51 @@ uint64_t gx_replay_traps(const GxReplay *r, GxTrap *out, uint64_t max)
         memcpy(out, r->traps, (r->n_traps < max ? r->n_traps : max) * sizeof(*out));
     }
     return r->n_traps;
+}
+
+uint64_t gx_replay_edges_to(GxReplay *r, uint64_t address, GxEdge *out, uint64_t max)
+{
+    uint64_t n = 0;
+
+    gx_strides_flush(r);
+    gx_edges_flush(&r->edges);
+    for (uint32_t i = 1; i < r->edges.count; i++) {
+        const GxEdge *e = &r->edges.edges[i];
+
+        if (r->blocks.address[e->to] == address) {
+            if (n < max) {
+                out[n] = *e;
+            }
+            n++;
+        }
+    }
+    return n;
+}
+
+uint64_t gx_replay_traps_to(const GxReplay *r, uint64_t address, GxTrap *out, uint64_t max)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < r->n_traps; i++) {
+        if (r->blocks.address[r->traps[i].to] == address) {
+            if (n < max) {
+                out[n] = r->traps[i];
+            }
+            n++;
+        }
+    }
+    return n;
+}
+
+uint64_t gx_replay_handler_runs(GxReplay *r, uint64_t address)
+{
+    gx_strides_flush(r);
+    for (uint32_t i = 0; i < r->n_handlers; i++) {
+        if (r->handlers[i].address == address) {
+            return r->handlers[i].count;
+        }
+    }
+    return 0;
 }
 
 uint64_t gx_replay_vectors(const GxReplay *r, uint64_t *out, uint64_t max)

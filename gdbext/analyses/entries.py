@@ -8,18 +8,20 @@ by a call instruction (recursion). A jump back to the first instruction from ins
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gdbext.replay.counts import last_insn
 from gdbext.replay.kinds import EndKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from gdbext.recording.blocks import BlockTable
     from gdbext.replay.classify import Classifier
-    from gdbext.replay.tables import Tables
+    from gdbext.replay.tables import Edge, Tables
     from gdbext.symbols import Function, Symbols
 
-__all__ = ["Arrivals", "Entries", "EntryMap", "find_entries"]
+__all__ = ["Arrivals", "Entries", "EntryMap", "Reached", "entries_of", "find_entries"]
 
 
 @dataclass
@@ -74,18 +76,70 @@ class EntryMap:
         return self.arrivals.get(address) or Arrivals()
 
 
+class Reached(NamedTuple):
+    """How blocks were reached; see Tables.
+
+    Attributes:
+        traps: entries by traps, by block id.
+        blocks: ids to look at in `other` and `continued`.
+    """
+
+    edges: Iterable[Edge]
+    traps: Mapping[int, int]
+    blocks: Iterable[int]
+    other: Sequence[int]
+    continued: Sequence[int]
+
+
 def find_entries(
     blocks: BlockTable, classes: Classifier, tables: Tables, symbols: Symbols
 ) -> EntryMap:
     """All entries of all functions in the ELF file."""
+    traps: dict[int, int] = {}
+    for trap in tables.traps:
+        traps[trap.to] = traps.get(trap.to, 0) + trap.n
+    reached = Reached(
+        tables.edges,
+        traps,
+        range(len(blocks)),
+        tables.other_arrivals,
+        tables.continued,
+    )
     starts = {function.address: function for function in symbols.functions}
+    return _entries(blocks, classes, reached, symbols, starts)
+
+
+def entries_of(
+    blocks: BlockTable,
+    classes: Classifier,
+    reached: Reached,
+    symbols: Symbols,
+    function: Function,
+) -> Entries:
+    """Entries of one function.
+
+    Args:
+        reached: at least what arrived at its first instruction.
+    """
+    found = _entries(blocks, classes, reached, symbols, {function.address: function})
+    return found.of(function.address).entries
+
+
+def _entries(
+    blocks: BlockTable,
+    classes: Classifier,
+    reached: Reached,
+    symbols: Symbols,
+    starts: dict[int, Function],
+) -> EntryMap:
+    """Entries of the functions in `starts`, which are by address."""
     result = EntryMap()
 
     def arrivals(address: int) -> Arrivals:
         return result.arrivals.setdefault(address, Arrivals())
 
     recovered: dict[int, int] = {}
-    for edge in tables.edges:
+    for edge in reached.edges:
         address = blocks.address[edge.to]
         callee = starts.get(address)
         if callee is None:
@@ -101,13 +155,12 @@ def find_entries(
             at.sites[site] = at.sites.get(site, 0) + edge.total
         if kind == "tail":
             at.jumps[site] = at.jumps.get(site, 0) + edge.total
-    traps: dict[int, int] = {}
-    for trap in tables.traps:
-        traps[trap.to] = traps.get(trap.to, 0) + trap.n
-        if blocks.address[trap.to] in starts:
-            arrivals(blocks.address[trap.to]).entries.trap += trap.n
-    for block, n in enumerate(tables.other_arrivals):
-        known = traps.get(block, 0) + recovered.get(block, 0) + tables.continued[block]
+    for block, n in reached.traps.items():
+        if blocks.address[block] in starts:
+            arrivals(blocks.address[block]).entries.trap += n
+    for block in reached.blocks:
+        n = reached.other[block]
+        known = reached.traps.get(block, 0) + recovered.get(block, 0) + reached.continued[block]
         if n > known and blocks.address[block] in starts:
             arrivals(blocks.address[block]).entries.other += n - known
     return result

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gdbext.analyses.branches import BranchesReport, report_branches
 from gdbext.analyses.callees import CalleesReport, report_callees
 from gdbext.analyses.callers import CallersReport, report_callers
+from gdbext.analyses.counters import Counters
 from gdbext.analyses.functions import FunctionReport, report_function
 from gdbext.analyses.graph import CallGraph, report_graph
 from gdbext.analyses.inlined import with_inlined
@@ -105,6 +106,7 @@ class Workspace:
         self._checked = 1
         self._program: Program | None = None
         self._inlined: Program | None = None
+        self._counters: Counters | None = None
 
     def refresh(self) -> None:
         """Take in what was recorded since.
@@ -118,22 +120,37 @@ class Workspace:
         blocks = self.recording.blocks
         if len(blocks) < self._checked:  # another generation
             self._checked, self._changed = 1, frozenset()
-        self._changed = changed_blocks(
-            blocks,
-            self.symbols,
-            same_file=self._is_same_file(),
-            known=self._changed,
-            first=self._checked,
-        )
-        self._checked = len(blocks)
-        tables = self._replay.tables()
+        if len(blocks) > self._checked:
+            self._changed = changed_blocks(
+                blocks,
+                self.symbols,
+                same_file=self._is_same_file(),
+                known=self._changed,
+                first=self._checked,
+            )
+            self._checked = len(blocks)
         if self.symbols.stripped and self.symbols.add_found(
-            found_calls(blocks, self._replay.classes, tables)
+            found_calls(blocks, self._replay.classes, self._replay.tables())
         ):
             # Calls into the functions found now can be followed: once more.
             self._numbers = FunctionNumbers(self.symbols)
             self._replay.set_functions(self._numbers)
             self._replay.update(self._progress)
+            self._counters = None
+
+    @property
+    def counters(self) -> Counters:
+        """Single numbers, quickly."""
+        if self._counters is None:
+            self._counters = Counters(
+                self._replay,
+                self.symbols,
+                str(self.meta["target"]),
+                self.find,
+                self._vector_table(),
+                lambda: self._changed,
+            )
+        return self._counters
 
     @property
     def program(self) -> Program:

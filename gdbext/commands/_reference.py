@@ -35,6 +35,9 @@ of one), and `tracepoint LOCATION` for every word.
 |---|---|---|
 | `set gdbext control PATH` | empty | The recorder's socket; empty: that of the connected QEMU. |
 | `set gdbext override-trace off` | on | Off: `trace` is GDB's own; `qtrace` records. |
+
+In expressions and conditions: `$trace_calls("F")`, `$trace_covered("F")`, `$trace_irqs("H")`,
+`$trace_insns()`; see [breakpoints.md](breakpoints.md).
 """
 
 _CLI: Final = """\

@@ -15,7 +15,7 @@ from gdbext.target.ports import process_of_port
 if TYPE_CHECKING:
     from gdbext.target.control import LiveSession
 
-__all__ = ["recorder_of_connection"]
+__all__ = ["connection_number", "recorder_of_connection"]
 
 _NONE = (
     "no QEMU with the recorder runs; start one with `gdbext debug ELF --board B`, or add to yours "
@@ -47,12 +47,24 @@ def recorder_of_connection() -> LiveSession:
     raise ControlError(f"several recorders run; choose with `set gdbext control PATH`: {paths}")
 
 
+def connection_number() -> int | None:
+    """GDB's number of the connection to the target, never used again; None without one."""
+    connection = gdb.selected_inferior().connection
+    if connection is None or not connection.is_valid() or not _details(connection):
+        return None
+    return int(connection.num)
+
+
+def _details(connection: gdb.TargetConnection) -> str | None:
+    return connection.details or None
+
+
 def _connected_to() -> str | None:
     """What was given to `target remote`; None without a connection."""
     connection = gdb.selected_inferior().connection
     if connection is None or not connection.is_valid():
         return None
-    return connection.details or None
+    return _details(connection)
 
 
 def _serves(session: LiveSession, connected: str) -> bool:

@@ -12,13 +12,14 @@ import gdb
 
 from gdbext.commands.context import Context, open_workspace
 from gdbext.errors import ControlError, UsageError
-from gdbext.gdb.connection import recorder_of_connection
+from gdbext.gdb.connection import connection_number, recorder_of_connection
 from gdbext.render.page import Page
 from gdbext.target.control import ControlClient
 
 if TYPE_CHECKING:
     import argparse
 
+    from gdbext.analyses.counters import Counters
     from gdbext.analyses.workspace import Workspace
     from gdbext.commands.context import Need
 
@@ -34,6 +35,8 @@ class GdbContext(Context):
         self._loaded: Path | None = None
         self._loaded_elf: Path | None = None
         self._live: Path | None = None
+        self._live_of: int | None = None
+        """Number of the connection that `_live` was found by."""
         self._workspace: Workspace | None = None
         self._workspace_of: tuple[Path, Path | None] | None = None
 
@@ -45,22 +48,20 @@ class GdbContext(Context):
         colour = bool(gdb.parameter("style enabled")) and os.isatty(1)
         return Page(gdb.write, width=gdb.parameter("width") or None, colour=colour)
 
-    def workspace(self, options: argparse.Namespace) -> Workspace:
+    def workspace(self, options: argparse.Namespace | None = None) -> Workspace:
         """The recording in work, brought up to date."""
-        key = (self.recording_path(), self.elf())
-        if self._workspace is None or self._workspace_of != key:
-            self._workspace, self._workspace_of = open_workspace(*key), key
-        if self._loaded is None:
-            self._publish()
-        try:
-            self._workspace.refresh()
-        except BaseException:
-            # Interrupted half-way (Ctrl-C): begin again next time.
-            self._workspace = None
-            raise
-        if not self._workspace.program.tables.instructions:
+        workspace = self._refreshed()
+        if not workspace.counters.instructions():
             raise UsageError("nothing is recorded yet: `trace start`, then let the program run")
-        return self._workspace
+        return workspace
+
+    def counters(self) -> Counters:
+        """Single numbers about the recording in work, brought up to date.
+
+        Raises:
+            GdbextError: there is no recording, or its program is not known.
+        """
+        return self._refreshed().counters
 
     def stopped_at(self) -> int | None:
         """Where the selected thread stands."""
@@ -113,6 +114,20 @@ class GdbContext(Context):
         """The program given to `trace load`, else GDB's."""
         return self._loaded_elf or _program()
 
+    def _refreshed(self) -> Workspace:
+        key = (self.recording_path(), self.elf())
+        if self._workspace is None or self._workspace_of != key:
+            self._workspace, self._workspace_of = open_workspace(*key), key
+        if self._loaded is None:
+            self._publish()
+        try:
+            self._workspace.refresh()
+        except BaseException:
+            # Interrupted half-way (Ctrl-C): begin again next time.
+            self._workspace = None
+            raise
+        return self._workspace
+
     def _publish(self) -> None:
         """Have the recorder tell how far the very last block got."""
         try:
@@ -126,10 +141,15 @@ class GdbContext(Context):
         named = gdb.parameter("gdbext control")
         if named:
             path = Path(named).expanduser()
-            self._live = path if path.is_dir() else path.parent
+            self._live, self._live_of = path if path.is_dir() else path.parent, None
             return self._live
+        connection = connection_number()
+        if connection is not None and connection == self._live_of and self._live is not None:
+            return self._live
+        self._live_of = None
         try:
             self._live = recorder_of_connection().directory
+            self._live_of = connection
         except ControlError:
             # Its QEMU may have ended; what it recorded can still be asked about.
             if self._live is None or not (self._live / "stream").exists():

@@ -11,6 +11,7 @@ from gdbext.commands.registry import commands, dispatch
 from gdbext.errors import GdbextError
 from gdbext.gdb.completion import complete
 from gdbext.gdb.context import GdbContext
+from gdbext.gdb.functions import register_functions
 from gdbext.gdb.tracepoints import set_tracepoint
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def install() -> None:
     # GDB's names for its own command: some go away with it, some would lead to ours.
     for name in ("tracepoint", "tp"):
         _Tracepoint(name)
+    register_functions(context)
     _SettingsPrefix("set")
     _SettingsPrefix("show")
     _ControlParameter()

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gdbext.recording.blocks import BlockTable
-    from gdbext.replay.tables import Tables
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["InsnCounts", "count_insns", "last_insn"]
+    from gdbext.recording.blocks import BlockTable
+    from gdbext.replay.tables import Cut, Tables
+
+__all__ = ["InsnCounts", "count_insns", "count_insns_of", "last_insn"]
 
 
 @dataclass
@@ -32,11 +34,23 @@ def count_insns(blocks: BlockTable, tables: Tables, changed: frozenset[int]) -> 
     Args:
         changed: ids of the blocks whose bytes differ from the ELF file's.
     """
+    executed = enumerate(tables.executions)
+    return count_insns_of(blocks, executed, tables.cuts, tables.restarted, changed)
+
+
+def count_insns_of(
+    blocks: BlockTable,
+    executions: Iterable[tuple[int, int]],
+    all_cuts: Iterable[Cut],
+    restarted: Mapping[int, int],
+    changed: frozenset[int],
+) -> InsnCounts:
+    """As `count_insns`, of the blocks (id, times executed) in `executions`."""
     counts = InsnCounts()
     cuts: dict[int, list[tuple[int, int]]] = {}
-    for cut in tables.cuts:
+    for cut in all_cuts:
         cuts.setdefault(cut.block, []).append((cut.begun, cut.n))
-    for block, executed in enumerate(tables.executions):
+    for block, executed in executions:
         if not executed:
             continue
         into = counts.changed if block in changed else counts.program
@@ -48,7 +62,7 @@ def count_insns(blocks: BlockTable, tables: Tables, changed: frozenset[int]) -> 
             while left and left[0][0] <= index:
                 n -= left.pop(0)[1]
             if index == len(sizes) - 1:
-                n -= tables.restarted.get(block, 0)
+                n -= restarted.get(block, 0)
             into[address] = into.get(address, 0) + n
             address += size
     return counts

@@ -7,7 +7,6 @@ A live recording is replayed further by each `update`; what was replayed before 
 from __future__ import annotations
 
 import ctypes
-from array import array
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ from gdbext.replay.calls import CallTables, Cost, HandlerRow, NodeKind, TaskRow,
 from gdbext.replay.classify import Classifier
 from gdbext.replay.library import (
     CCost,
-    CCut,
     CEdge,
     CHandler,
     CNode,
@@ -25,7 +23,8 @@ from gdbext.replay.library import (
     CTrap,
     replay_library,
 )
-from gdbext.replay.tables import Cut, Edge, Stats, Tables, Trap, TrapSource
+from gdbext.replay.pointwise import Pointwise
+from gdbext.replay.tables import Edge, Stats, Tables, Trap, TrapSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -119,6 +118,10 @@ class Replay:
         if self._calls is None:
             self._calls = self._read_calls()
         return self._calls
+
+    def pointwise(self) -> Pointwise:
+        """Results one by one, without the tables, up to the last `update`."""
+        return Pointwise(self._lib, self._open(), self._blocks_done, tuple(sorted(self._vcpus)))
 
     @property
     def handlers(self) -> set[int]:
@@ -288,30 +291,22 @@ class Replay:
         return list(out[:n])
 
     def _read_tables(self) -> Tables:
-        handle = self._open()
         lib = self._lib
-        n_insns: dict[int, int] = {}
-        n_blocks: dict[int, int] = {}
-        insns, count = ctypes.c_uint64(), ctypes.c_uint64()
-        for vcpu in sorted(self._vcpus):
-            lib.gx_replay_totals(handle, vcpu, ctypes.byref(insns), ctypes.byref(count))
-            n_insns[vcpu], n_blocks[vcpu] = insns.value, count.value
-        size = self._blocks_done
-        executions, other, continued = (array("Q", bytes(8 * size)) for _ in range(3))
-        lib.gx_replay_executions(handle, _address(executions), size)
-        lib.gx_replay_arrivals(handle, _address(other), _address(continued), size)
+        now = self.pointwise()
+        totals = now.totals()
+        other, continued = now.arrivals()
         edges = self._copy(lib.gx_replay_edges, CEdge)
         traps = self._copy(lib.gx_replay_traps, CTrap)
         return Tables(
-            n_insns=n_insns,
-            n_blocks=n_blocks,
-            executions=executions,
+            n_insns={vcpu: insns for vcpu, (insns, _) in totals.items()},
+            n_blocks={vcpu: blocks for vcpu, (_, blocks) in totals.items()},
+            executions=now.executions(),
             other_arrivals=other,
             continued=continued,
             edges=[
                 Edge(e.from_, e.to, e.count, e.recovered) for e in edges if e.count or e.recovered
             ],
-            cuts=[Cut(c.block, c.begun, c.count) for c in self._copy(lib.gx_replay_cuts, CCut)],
+            cuts=now.cuts(),
             traps=[
                 Trap(t.from_, t.begun, t.to, TrapSource(t.source), t.count, t.tail_chained)
                 for t in traps
@@ -320,11 +315,6 @@ class Replay:
             stats=self._stats(),
             restarted=_restarted(edges),
         )
-
-
-def _address(numbers: array[int]) -> int:
-    """Where the array's elements are; it must not grow while C writes into it."""
-    return numbers.buffer_info()[0]
 
 
 def _row(kind: Any, structure: Any) -> Any:
