@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import gdb
 
+from gdbext.api import use_session
 from gdbext.commands.registry import commands, dispatch
 from gdbext.errors import GdbextError
 from gdbext.gdb.completion import complete
@@ -39,6 +40,7 @@ def install() -> None:
     for name in ("tracepoint", "tp"):
         _Tracepoint(name)
     register_functions(context)
+    use_session(context.workspace)
     _SettingsPrefix("set")
     _SettingsPrefix("show")
     _ControlParameter()
