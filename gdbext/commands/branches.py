@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gdbext.replay.branchlog import LogTotals
 
 DEFAULT_ROWS: Final = 1_000_000
+GDB_ROWS: Final = 100
 
 
 @command(
@@ -34,7 +35,7 @@ DEFAULT_ROWS: Final = 1_000_000
     arguments=[
         RECORDING,
         Argument("NAME", "A function or a source file.", optional=True, completes="function"),
-        Argument("--top", "Branches shown (default: all).", metavar="N", parse=count),
+        Argument("--top", "Branches shown (default: all; 100 in GDB).", metavar="N", parse=count),
         Argument(
             "--log", "Write each executed branch.", metavar="CSV", parse=Path, completes="file"
         ),
@@ -78,7 +79,9 @@ def branches(context: Context, options: argparse.Namespace) -> None:
     if options.json:
         print_json(context, "branches", report.to_json())
     else:
-        render_branches(context.page, report, options.top)
+        # In GDB a page is bounded: a front end's console has no pager that could be left.
+        bound = GDB_ROWS if context.door == "gdb" else None
+        render_branches(context.page, report, options.top or bound)
 
 
 def _tell(context: Context, path: Path, totals: LogTotals, start: str | None) -> None:
