@@ -206,6 +206,8 @@ uint32_t blocktable_count(void) { return __atomic_load_n(&bt.count, __ATOMIC_ACQ
 
 const uint16_t *blocktable_n_insns(void) { return bt.n_insns; }
 
+const uint8_t *blocktable_entry(uint32_t id) { return bt.map + GX_BLOCKS_FILE_HEADER_SIZE + bt.offset[id]; }
+
 const uint8_t *blocktable_entries_after(uint32_t id, uint64_t *length, uint32_t *n)
 {
     uint64_t from;

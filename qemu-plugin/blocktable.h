@@ -34,6 +34,9 @@ uint32_t blocktable_count(void);
 /* Numbers of instructions, by id; the array stays where it is while it grows. */
 const uint16_t *blocktable_n_insns(void);
 
+/* The entry of an id, as in the recording (docs/trace-format.md, "BLOCKS"); it stays where it is. */
+const uint8_t *blocktable_entry(uint32_t id);
+
 /* Entries of ids above `id`: start in the mapping and length in bytes; count in *n. */
 const uint8_t *blocktable_entries_after(uint32_t id, uint64_t *length, uint32_t *n);
 

@@ -22,6 +22,7 @@
 
 #include "qemu_api.h"
 #include "recorder.h"
+#include "stopon.h"
 
 #define REQUEST_MAX    4096
 #define REPLY_MAX      8192
@@ -153,6 +154,13 @@ static void answer(char *line, Reply *r)
         put_status(r);
     } else if (!strcmp(line, "release")) {
         recorder_release();
+    } else if (!strcmp(line, "stop-on")) {
+        StopOnStatus now;
+
+        ok = stopon_request(text, &now, message, sizeof(message));
+        put(r, ", \"set\": %s, \"hit\": %s", now.set ? "true" : "false", now.hit ? "true" : "false");
+        put(r, ", \"count\": %" PRIu64 ", \"address\": %" PRIu64 ", \"vcpu\": %u, \"released\": %" PRIu64, now.count,
+            now.address, now.vcpu, now.released);
     } else {
         for (char *p = line; *p; p++) { /* the answer is JSON, whatever came */
             *p = *p >= ' ' && *p <= '~' ? *p : '?';

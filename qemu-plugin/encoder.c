@@ -18,11 +18,15 @@
 
 #include "blocktable.h"
 #include "buffers.h"
+#include "stopon.h"
 
 Recorder recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 /* Never written: no id is 0, so every block misses. */
 static GxPredictor empty_table;
+
+/* What is not served by looking at it. */
+#define ATTENTION_STAYS (ATTENTION_PROBE | ATTENTION_WATCH)
 
 /* CPU time after which a thread that serves no request is known to execute no block. */
 #define SPIN_NS      300000000u
@@ -63,6 +67,7 @@ static void flush_cut(Vcpu *v)
 
     if (begun && cut_is_mine(v)) {
         buffer_put_numbers(v, GX_EVENT_CUT, 1, &begun);
+        v->begun = (uint32_t)begun;
         *v->cut = 0;
     }
 }
@@ -103,7 +108,7 @@ static void serve_locked(Vcpu *v, bool own_thread)
             }
         }
     }
-    v->attention &= buffer_is_armed(v) ? ATTENTION_FIRST | ATTENTION_PROBE : 0;
+    v->attention &= buffer_is_armed(v) ? ATTENTION_FIRST | ATTENTION_STAYS : 0;
     if (!v->attention) {
         __atomic_store_n(&v->elem->table, v->table, __ATOMIC_RELEASE);
     }
@@ -124,7 +129,7 @@ static void serve_others_of_thread(const Vcpu *v)
     for (unsigned i = 0; i < recorder.max_vcpus; i++) {
         Vcpu *u = recorder.vcpus[i];
 
-        if (u && u != v && u->tid == v->tid && buffer_is_armed(u) && u->attention &&
+        if (u && u != v && u->tid == v->tid && buffer_is_armed(u) && (u->attention & ~(uint32_t)ATTENTION_WATCH) &&
             room_for_request(u, u->attention)) {
             serve_locked(u, false);
         }
@@ -134,7 +139,7 @@ static void serve_others_of_thread(const Vcpu *v)
 /* Serve, on the vCPU's own thread, what is asked, but for probes. False: it does not record (any more). */
 static bool attend(Vcpu *v)
 {
-    while (__atomic_load_n(&v->attention, __ATOMIC_ACQUIRE) & ~(uint32_t)ATTENTION_PROBE) {
+    while (__atomic_load_n(&v->attention, __ATOMIC_ACQUIRE) & ~(uint32_t)ATTENTION_STAYS) {
         pthread_mutex_lock(&recorder.lock);
         serve_locked(v, true);
         serve_others_of_thread(v);
@@ -297,6 +302,9 @@ void recorder_miss(VcpuElem *e, uint32_t key, uint32_t cut)
     uint64_t word;
     uint8_t *p;
 
+    if (__atomic_load_n(&v->attention, __ATOMIC_RELAXED) & ATTENTION_WATCH) {
+        stopon_block(v, gx_id(key)); /* it may sleep */
+    }
     if (!ready(v)) {
         return;
     }
@@ -459,7 +467,8 @@ void encoder_start(Vcpu *v, const char *text)
         buffer_open(v, b);
     }
     buffer_put_mark(v, GX_MARK_START, text);
-    v->attention = ATTENTION_FIRST;
+    v->attention = ATTENTION_FIRST | (stopon_is_set() ? ATTENTION_WATCH : 0);
+    v->watched_insn = 0;
     v->probe = 0;
     v->tid = 0;
     __atomic_store_n(&v->elem->table, &empty_table, __ATOMIC_RELEASE);

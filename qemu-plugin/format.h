@@ -126,6 +126,7 @@ typedef struct GxLiveHeader {
     uint64_t buffer_size;
     uint64_t generation;
     uint32_t pid;
+    uint32_t held; /* 1: a stop condition has hit and a vCPU waits for its controller (docs/control.md) */
 } GxLiveHeader;
 
 #define GX_LEB_MAX 10

@@ -48,6 +48,7 @@ enum {
     ATTENTION_FAIL = 32,
     ATTENTION_LIMIT = 64,
     ATTENTION_PROBE = 128, /* read registers; served only where a block begins */
+    ATTENTION_WATCH = 256, /* a stop condition is set (stopon.h): stays, so that every block misses */
 };
 
 struct Vcpu {
@@ -60,6 +61,10 @@ struct Vcpu {
     uint32_t probe;    /* why registers are to be read: GX_PROBE_* */
     pid_t tid;         /* the thread that runs it, 0 before its first recorded block */
     uint64_t next_seq; /* of the buffer to open next */
+    /* stopon.c's */
+    uint32_t begun;         /* of the last block, when it was left in the middle */
+    uint32_t watched_insn;  /* which of its instructions a stop condition waits for, from 1 on; 0: none */
+    uint64_t watched_place; /* and its address */
     /* the worker's */
     uint64_t written_seq;
     uint64_t n_insns;

@@ -13,7 +13,7 @@ from gdbext.target.boot import read_launch_meta
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from gdbext.analyses.workspace import Workspace
@@ -64,6 +64,15 @@ class Context(ABC):
     def stopped_at(self) -> int | None:
         """The address where the guest stands; None if it runs, or there is no guest."""
         return None
+
+    def stop_condition(self, text: str, places: Mapping[int, str]) -> None:
+        """The recorder has a stop condition now: stop the program when it has hit.
+
+        Args:
+            text: the condition in words.
+            places: names by address, of the instructions that it waits for.
+        """
+        raise UsageError("only GDB can stop the program at a condition")
 
     def elf(self) -> Path | None:
         """The ELF file of the session, if there is one."""

@@ -13,11 +13,13 @@ import gdb
 from gdbext.commands.context import Context, open_workspace
 from gdbext.errors import ControlError, UsageError
 from gdbext.gdb.connection import connection_number, recorder_of_connection
+from gdbext.gdb.stopping import StopWatch
 from gdbext.render.page import Page
 from gdbext.target.control import ControlClient
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from gdbext.analyses.counters import Counters
     from gdbext.analyses.workspace import Workspace
@@ -32,6 +34,7 @@ class GdbContext(Context):
     door: Literal["gdb"] = "gdb"
 
     def __init__(self) -> None:
+        self._watch = StopWatch(self)
         self._loaded: Path | None = None
         self._loaded_elf: Path | None = None
         self._live: Path | None = None
@@ -109,6 +112,10 @@ class GdbContext(Context):
                 f"{directory}: nothing is recorded here; `trace load FILE` opens a recording"
             )
         return directory
+
+    def stop_condition(self, text: str, places: Mapping[int, str]) -> None:
+        """The recorder has a stop condition now: stop the program when it has hit."""
+        self._watch.begin(self._live_directory(), text, places)
 
     def elf(self) -> Path | None:
         """The program given to `trace load`, else GDB's."""

@@ -126,6 +126,7 @@ CHUNK_HEADER = struct.Struct("<IIQQQQQII")  # vcpu flags seq first_insn n_insns 
 #                                             raw_length reserved; then the zstd frame
 END_ENTRY = struct.Struct("<QQ")  # instructions blocks, for each vCPU
 BLOCKS_FILE_HEADER = struct.Struct("<8sQQ")  # magic used generation
+LIVE_HELD_OFFSET = 36  # u32: a stop condition has hit (docs/control.md, "Stop conditions")
 LIVE_HEADER = struct.Struct("<8sIIQQI")  # magic n_vcpus n_buffers buffer_size generation pid
 LIVE_BUFFER = struct.Struct("<QIIIIQQQI")  # word history state vcpu reserved seq time_ns
 #                                             cut_word cut

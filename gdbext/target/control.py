@@ -173,6 +173,10 @@ class ControlClient:
         """Let go a vCPU that is held at the instruction limit."""
         self._request("release")
 
+    def stop_on(self, text: str) -> Answer:
+        """A request about stop conditions (gdbext/target/stopon.py)."""
+        return self._request("stop-on", text)
+
     def _connected(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.settimeout(self.timeout_s)
@@ -203,7 +207,7 @@ class ControlClient:
             raise ControlError(f"{self.path}: {text}") from error
         return connection
 
-    def _request(self, verb: str, text: str = "") -> _Answer:
+    def _request(self, verb: str, text: str = "") -> Answer:
         line = f"{verb} {text}".rstrip(" ").encode()
         if b"\n" in line or b"\0" in line:
             raise UsageError(f"{verb}: the text must be one line")
@@ -257,7 +261,7 @@ class ControlClient:
         line, _, self._pending = self._pending.partition(b"\n")
         return line
 
-    def _answer(self, verb: str, line: bytes) -> _Answer:
+    def _answer(self, verb: str, line: bytes) -> Answer:
         garbage = f"{self.path}: the answer to `{verb}` is not the recorder's: {line[:60]!r}"
         try:
             fields = json.loads(line)
@@ -267,7 +271,7 @@ class ControlClient:
             raise ControlError(garbage)
         if not fields["ok"]:
             raise ControlError(self._refusal(verb, fields))
-        return _Answer(self.path, verb, fields)
+        return Answer(self.path, verb, fields)
 
     def _refusal(self, verb: str, fields: dict[str, Any]) -> str:
         word = str(fields.get("error", "failed"))
@@ -310,7 +314,7 @@ def discover(root: Path | None = None, timeout_s: float = 2.0) -> list[LiveSessi
 
 
 @dataclass(frozen=True)
-class _Answer:
+class Answer:
     """The fields of one answer, taken out with their types checked."""
 
     path: Path

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""stop-on: stop the program at a condition that the recorder sees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gdbext.commands._options import count
+from gdbext.commands.registry import Argument, command
+from gdbext.errors import UsageError
+from gdbext.symbols import Symbols
+from gdbext.target.stopon import drop_condition, set_condition
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gdbext.commands.context import Context
+
+# Cortex-M: HardFault, MemManage, BusFault, UsageFault, SecureFault.
+FAULTS = frozenset({3, 4, 5, 6, 7})
+
+
+@command(
+    "stop-on",
+    "Stop the program when an instruction has run N times, at new code, or at a fault.",
+    description=(
+        "  trace stop-on insn LOC   LOC (a function or 0xADDRESS) is executed, for the Nth time\n"
+        "  trace stop-on new        a function begins that the recording has not seen yet\n"
+        "  trace stop-on fault      a fault's handler begins (Cortex-M, from the vector table)\n"
+        "  trace stop-on off        forget the condition\n"
+        "The recorder looks at every block, without a stop of the program until it holds: for the\n"
+        "Nth time that is much faster than a breakpoint with a count. QEMU then stops at the end\n"
+        "of the block, in GDB as if by Ctrl-C; how far it went beyond is said, and `trace last`\n"
+        "shows how it got there. A condition is for one stop."
+    ),
+    arguments=[
+        Argument("WHAT", "Which condition.", choices=("insn", "new", "fault", "off")),
+        Argument("LOC", "For insn: function or 0xADDRESS.", optional=True, completes="function"),
+        Argument("--count", "For insn: at the Nth execution from now on.", "N", parse=count),
+    ],
+    doors=["gdb"],
+    needs=["recorder"],
+)
+def stop_on(context: Context, options: argparse.Namespace) -> None:
+    """Set the condition, or drop it."""
+    what, loc, times = options.what, options.loc, options.count
+    if (what == "insn") != (loc is not None) or (times is not None and what != "insn"):
+        raise UsageError("stop-on: write insn LOC [--count N], new, fault or off")
+    if what == "off":
+        with context.control() as client:
+            drop_condition(client)
+        context.page.line("no stop condition")
+        return
+    if what == "new":
+        workspace = context.workspace(options)
+        functions = workspace.summary().functions
+        places = {f.address: f.name for f in functions if not f.executed}
+        text = "a function runs that has not run yet"
+    else:
+        elf = context.elf()
+        if elf is None:
+            raise UsageError("stop-on: GDB has no program; give it with `file ELF`")
+        symbols = Symbols.open(elf)
+        if what == "insn":
+            address = _address(symbols, loc)
+            places = {address: loc}
+            text = f"{loc} is executed" + (f" {times:,} times" if times and times > 1 else "")
+        else:
+            vectors = symbols.vector_table(0) if symbols.m_profile else []
+            places = {v.handler: v.name for v in vectors if v.number in FAULTS}
+            text = "a fault's handler begins"
+    if not places:
+        if what == "new":
+            raise UsageError("stop-on new: every function has run already")
+        raise UsageError(
+            f"{context.elf()}: has no vector table of Cortex-M; name the fault's handler: "
+            "trace stop-on insn HANDLER"
+        )
+    with context.control() as client:
+        set_condition(client, sorted(places), times or 1)
+    context.stop_condition(text, places)
+    context.page.line(f"stops when {text}")
+
+
+def _address(symbols: Symbols, text: str) -> int:
+    """The instruction that is meant.
+
+    Raises:
+        UsageError: no function, or several, have that name; or it is no address.
+    """
+    if text[:2] in ("0x", "0X"):
+        try:
+            return int(text, 16)
+        except ValueError:
+            raise UsageError(f"'{text}' is no address") from None
+    found = symbols.find(text)
+    if len(found) != 1:
+        nearest = symbols.suggest(text)
+        hint = f"; did you mean {' or '.join(nearest[:3])}?" if nearest else ""
+        what = f"is {len(found)} functions: give FILE:NAME" if found else "is no function"
+        raise UsageError(f"'{text}' {what}{'' if found else hint}")
+    return found[0].address
