@@ -3,17 +3,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from gdbext.replay.calls import HANDLER_KINDS
+from gdbext.replay.calls import HANDLER_KINDS, NodeKind
 from gdbext.target.boards import load_board
 from gdbext.target.qemu_binary import QemuBinary
 from tests.support.books import Books, Found, read_books
 from tests.support.firmware import firmware_path
 from tests.support.qemu_runs import icount, record
 
-__all__ = ["BOARDS", "FindQemu", "assert_books_of_calls", "assert_sums", "run"]
+__all__ = [
+    "BOARDS",
+    "FindQemu",
+    "arcs_by_site",
+    "arcs_in_tree",
+    "assert_books_of_calls",
+    "assert_sums",
+    "run",
+]
 
 FindQemu = Callable[[str], QemuBinary]
 
@@ -66,3 +75,26 @@ def assert_sums(found: Found) -> None:
     roots = [node for node in found.nodes[1:] if node.parent == 0]
     assert sum(node.inclusive_insns for node in roots) == total
     assert of_handlers == sum(node.inclusive_insns for node in roots if node.kind in HANDLER_KINDS)
+
+
+def arcs_by_site(found: Found) -> Counter[tuple[str, str]]:
+    """Calls and tail calls by (caller, callee), from the counts of call sites."""
+    symbols = found.program.symbols
+    arcs: Counter[tuple[str, str]] = Counter()
+    for address, arrivals in found.program.entries.arrivals.items():
+        callee = symbols.function_at(address)
+        assert callee is not None
+        for site, n in arrivals.sites.items():
+            caller = symbols.function_at(site)
+            arcs[caller.name if caller is not None else "?", callee.name] += n
+    return arcs
+
+
+def arcs_in_tree(found: Found) -> Counter[tuple[str, str]]:
+    """Calls and tail calls by (caller, callee), from the tree's nodes."""
+    arcs: Counter[tuple[str, str]] = Counter()
+    for node in found.nodes[1:]:
+        if node.kind in (NodeKind.CALL, NodeKind.TAIL):
+            caller = found.nodes[node.parent].function
+            arcs[found.name(caller), found.name(node.function)] += node.calls
+    return arcs
