@@ -15,6 +15,7 @@
 #define FRAME_FLOAT       104       /* and s0-s15, FPSCR, a word for alignment */
 #define SWITCH_FRAME_MAX  512       /* bytes between what a routine that switches saves and where it comes back */
 #define M_ALIGNMENT       4         /* bytes that the core may have left out above a frame */
+#define ACCESS_SLACK      64        /* bytes between accesses that perhaps tell the same stack pointer */
 
 static bool has(const GxProbe *p, unsigned number) { return p->known >> number & 1; }
 
@@ -26,6 +27,10 @@ static uint64_t *place_of(GxProbe *p, uint64_t number)
         return &p->why;
     case GX_REG_SP:
         return &p->sp;
+    case GX_REG_SAVED:
+        return &p->saved;
+    case GX_REG_RESTORED:
+        return &p->restored;
     case GX_REG_LR:
         return &p->lr;
     case GX_REG_XPSR:
@@ -75,6 +80,28 @@ static void take_switch(GxEngine *e, const GxProbe *p)
     }
 }
 
+/* Stack-switching code told by its accesses. Rules P8 and P10. */
+static void take_accesses(GxEngine *e, const GxProbe *p)
+{
+    GxLevel *top = e->n_levels ? &e->levels[e->n_levels - 1] : NULL;
+
+    if (has(p, GX_REG_SAVED) && top && !top->has_restored && !top->interrupted.has_saved) {
+        top->interrupted.saved = p->saved;
+        top->interrupted.has_saved = true;
+    } else if (has(p, GX_REG_SAVED) && !top) {
+        e->old_sp = p->saved;
+        e->has_old_sp = true;
+        e->has_new_sp = false;
+    }
+    if (has(p, GX_REG_RESTORED) && top) {
+        top->restored = p->restored;
+        top->has_restored = true;
+    } else if (has(p, GX_REG_RESTORED)) {
+        e->new_sp = p->restored;
+        e->has_new_sp = true;
+    }
+}
+
 bool gx_probe_take(GxVcpu *v, const uint8_t *payload, const uint8_t *end)
 {
     GxProbe p = {.before = v->n_blocks + 1};
@@ -97,6 +124,7 @@ bool gx_probe_take(GxVcpu *v, const uint8_t *payload, const uint8_t *end)
     }
     v->probe = p;
     take_switch(&v->engine, &p);
+    take_accesses(&v->engine, &p);
     if (!v->trap_event && v->prev && (p.why & GX_PROBE_VECTOR) && (!has(&p, GX_REG_XPSR) || gx_probe_begins_m(&p))) {
         v->trap_event = GX_TRAP_EVENT_PROBE;
     }
@@ -211,10 +239,44 @@ void gx_switch_place(GxEngine *e, GxContext *place)
     e->has_old_sp = e->has_new_sp = false;
 }
 
+const GxProbe *gx_probe_leaving(const GxVcpu *v, const GxLevel *level, GxProbe *room)
+{
+    const GxProbe *now = gx_probe(v);
+
+    if (now && has(now, GX_REG_SP)) { /* P10 */
+        return now;
+    }
+    *room = now ? *now : (GxProbe){.before = 0};
+    room->known &= ~(1ull << GX_REG_RESTORED);
+    room->leaving = level->has_restored || !v->engine.restores_unseen;
+    if (level->has_restored) {
+        room->restored = level->restored;
+        room->known |= 1ull << GX_REG_RESTORED;
+    }
+    return room;
+}
+
+GxContext gx_probe_below(const GxLevel *level)
+{
+    GxContext c = level->interrupted;
+
+    c.has_saved = c.has_saved && level->has_restored;
+    return c;
+}
+
 GxSpFit gx_probe_sp(const GxProbe *p, const GxContext *c)
 {
-    if (!p || !has(p, GX_REG_SP) || !c->has_sp) {
+    if (p && has(p, GX_REG_SP) && c->has_sp) {
+        return p->sp - c->sp <= c->sp_slack ? GX_SP_SAME : GX_SP_OTHER;
+    }
+    if (!p || !p->leaving || !c->has_saved) { /* P8 */
         return GX_SP_UNKNOWN;
     }
-    return p->sp - c->sp <= c->sp_slack ? GX_SP_SAME : GX_SP_OTHER;
+    if (!has(p, GX_REG_RESTORED)) {
+        return GX_SP_OTHER;
+    }
+    if (p->restored == c->saved) {
+        return GX_SP_SAME;
+    }
+    return p->restored - c->saved + ACCESS_SLACK <= 2 * ACCESS_SLACK ? GX_SP_UNKNOWN : GX_SP_OTHER;
 }

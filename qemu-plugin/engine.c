@@ -73,7 +73,9 @@ static bool leaves_handler(GxReplay *r, GxVcpu *v, uint32_t id)
     const GxLevel *top = &e->levels[e->n_levels - 1];
     const uint64_t address = b->address[id];
     const uint8_t kind = b->end_kind[v->prev];
-    const GxProbe *now = gx_probe(v);
+    GxProbe room;
+    const GxProbe *now = gx_probe_leaving(v, top, &room);
+    const GxContext below = gx_probe_below(top);
     uint32_t exception;
     bool ambiguous;
 
@@ -91,8 +93,7 @@ static bool leaves_handler(GxReplay *r, GxVcpu *v, uint32_t id)
     }
     /* A jump through a pointer, unless it goes where something was interrupted. */
     return kind == GX_END_JUMP_INDIRECT && gx_stack_at_base(&top->stack) &&
-           (v->trap_event ||
-            gx_context_fits(r, gx_stack_below(e, e->n_levels), &top->interrupted, address, now) >= GX_FIT_AGAIN ||
+           (v->trap_event || gx_context_fits(r, gx_stack_below(e, e->n_levels), &below, address, now) >= GX_FIT_AGAIN ||
             gx_task_find(r, e, address, GX_FIT_AGAIN, now, &ambiguous) >= 0 ||
             (gx_trap_infers_chains(r) && gx_set_has(&r->vectors, address)));
 }

@@ -45,6 +45,8 @@ typedef struct GxContext {
     uint64_t sp;    /* its stack pointer, as a probe told; at most sp_slack more */
     uint32_t sp_slack;
     bool has_sp;
+    bool has_saved;
+    uint64_t saved; /* its stack pointer, as an access told. Rule P8 */
 } GxContext;
 
 /* The last CONTEXT event. */
@@ -56,6 +58,8 @@ typedef struct GxProbe {
     uint64_t lr, xpsr, msp, psp;
     uint64_t cpsr, spsr, sp_el0;
     uint64_t priv, mcause, scause;
+    uint64_t saved, restored; /* stack pointers that accesses of the block before told */
+    bool leaving;             /* what goes on is told by accesses: `restored`, or it was interrupted last */
 } GxProbe;
 
 /* One activation of a function. */
@@ -104,6 +108,8 @@ typedef struct GxLevel {
     bool partial;     /* its entry was not recorded */
     bool probed;      /* Cortex-M: a probe told the number of the exception, and will tell when it changes */
     uint32_t exception;
+    uint64_t restored; /* the stack pointer that its accesses restored last, or those of what it follows tail-chained */
+    bool has_restored;
     uint64_t self; /* instructions of this run of the handler, nested traps not among them */
 } GxLevel;
 
@@ -149,8 +155,10 @@ typedef struct GxEngine {
     uint64_t old_sp;          /* stack pointers before and after it was loaded, by the last routine that switches, */
     uint64_t new_sp;          /* as probes told */
     bool has_old_sp, has_new_sp;
-    bool inside;      /* what runs since the recording began may be a handler; then */
-    uint32_t n_began; /* these nodes are not a task's: */
+    bool restores_match;  /* a task went on that an access had told; */
+    bool restores_unseen; /* one did that no access tells */
+    bool inside;          /* what runs since the recording began may be a handler; then */
+    uint32_t n_began;     /* these nodes are not a task's: */
     uint32_t began[GX_BEGAN_MAX];
     uint64_t began_self; /* instructions of its task before */
 } GxEngine;

@@ -65,7 +65,9 @@ enum { GX_GAP_WRITE = 1, GX_GAP_TABLE = 2, GX_GAP_ENCODER = 3, GX_GAP_UNSUPPORTE
 enum {
     GX_REG_PROBE = 1, /* no register: why it was read, GX_PROBE_* */
     GX_REG_SP = 2,
-    GX_REG_LR = 16, /* Cortex-M */
+    GX_REG_SAVED = 3,    /* no registers: stack pointers that the block before left, and went on with, */
+    GX_REG_RESTORED = 4, /* as its accesses tell */
+    GX_REG_LR = 16,      /* Cortex-M */
     GX_REG_XPSR = 17,
     GX_REG_MSP = 18,
     GX_REG_PSP = 19,
@@ -93,7 +95,8 @@ enum {
     GX_PROBE_VECTOR = 4,
     GX_PROBE_RETURN = 8,
     GX_PROBE_SWITCH = 16,
-    GX_PROBE_SWITCHED = 32
+    GX_PROBE_SWITCHED = 32,
+    GX_PROBE_ACCESS = 64
 };
 #define GX_CONTEXT_NUMBERS_MAX 64
 /* Cortex-M: values of LR from here on are EXC_RETURN (or FNC_RETURN, which no handler begins with). */

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "accesses.h"
 #include "blocktable.h"
 #include "control.h"
 #include "mayleave.h"
@@ -272,6 +273,7 @@ static void on_translate(GX_ID_ARG struct qemu_plugin_tb *tb GX_UDATA_ARG)
     probes_instrument(tb, &source);
     qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, p.on_block, probes_flags(), QEMU_PLUGIN_COND_NE, p.armed, 0, word);
 #else
+    accesses_instrument(tb, &source);
     qemu_plugin_register_vcpu_tb_exec_cb(tb, p.on_block, QEMU_PLUGIN_CB_NO_REGS, word);
 #endif
 }
@@ -399,6 +401,11 @@ static void on_discontinuity(GX_ID_ARG unsigned int index, int type, uint64_t fr
 static bool open_all(const qemu_info_t *info)
 {
     const bool traps = qemu_plugin_register_vcpu_discon_cb;
+#if GX_API >= 2
+    const char *const stacks = probes_are_on() ? "\"probes\"" : "";
+#else
+    const char *const stacks = accesses_are_watched() ? "\"accesses\"" : "";
+#endif
     char meta[512], message[512];
     const RecorderOptions ro = {
         .directory = p.options.dir, .max_vcpus = p.max_vcpus, .level = p.options.level, .meta = meta};
@@ -407,8 +414,7 @@ static bool open_all(const qemu_info_t *info)
              "{\"target\": \"%s\", \"plugin_version\": \"" GX_VERSION "\", \"plugin_api\": %d, \"qemu_api\": [%d, %d], "
              "\"vcpus\": %d, \"features\": [%s%s%s], \"start_time_ns\": %" PRIu64 "}",
              info->target_name, GX_API, info->version.min, info->version.cur, info->system.smp_vcpus,
-             traps ? "\"discontinuity\"" : "", traps && probes_are_on() ? ", " : "",
-             probes_are_on() ? "\"probes\"" : "", recorder_now_ns());
+             traps ? "\"discontinuity\"" : "", traps && *stacks ? ", " : "", stacks, recorder_now_ns());
     if (!recording_directory_make(p.options.dir)) {
         return false;
     }
@@ -450,7 +456,13 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     elems = p.max_vcpus > 1 ? calloc(p.max_vcpus, sizeof(*elems)) : &only_elem;
 #endif
     if (p.options.probes) {
+#if GX_API >= 2
         probes_open(p.arch, p.options.vectors, qemu_plugin_register_vcpu_discon_cb);
+#else
+        if (!elems || !accesses_open(p.arch, elems, p.max_vcpus)) {
+            return -1;
+        }
+#endif
     }
     if (!p.last_block || !open_all(info)) {
         return -1;

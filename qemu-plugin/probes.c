@@ -16,18 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if GX_API < 2
+#include "stackcode.h"
 
-void probes_open(Arch arch, uint64_t vectors, bool traps_reported)
-{
-    (void)arch;
-    (void)vectors;
-    (void)traps_reported;
-}
-
-bool probes_are_on(void) { return false; }
-
-#else
+#if GX_API >= 2
 
 /* Names as in QEMU's gdbstub; the first one that a CPU has counts. */
 static const struct {
@@ -63,7 +54,7 @@ static const struct {
 
 /* Where a vector table is. Not recorded: they tell which blocks are entries of handlers. */
 static const char *const base_names[] = {"mtvec", "stvec", "VBAR_EL1", "VBAR", "VBAR_EL2", "VBAR_EL3"};
-#define N_BASES  (sizeof(base_names) / sizeof(base_names[0]))
+#define N_BASES (sizeof(base_names) / sizeof(base_names[0]))
 
 #define M_VECTORS_MAX 512
 #define M_IPSR        0x1ffu
@@ -229,43 +220,13 @@ static bool is_trap_return(Arch arch, const uint8_t *bytes, size_t size)
     }
 }
 
-/* An instruction that loads the stack pointer from memory or a register other than the frame pointer. */
-static bool loads_sp(Arch arch, const uint8_t *bytes, size_t size)
-{
-    uint16_t h[2] = {0, 0};
-    uint32_t word = 0;
-    unsigned source;
-
-    memcpy(h, bytes, size < sizeof(h) ? size : sizeof(h));
-    memcpy(&word, bytes, size < sizeof(word) ? size : sizeof(word));
-    switch (arch) {
-    case ARCH_T32: /* mov sp, rN; ldr.w sp */
-        source = h[0] >> 3 & 15;
-        return size == 2 ? (h[0] & 0xFF87) == 0x4685 && source != 7 && source != 13
-                         : (h[0] & 0xFF70) == 0xF850 && h[1] >> 12 == 13;
-    case ARCH_AARCH64: /* mov sp, xN */
-        source = word >> 5 & 31;
-        return (word & 0xFFFFFC1F) == 0x9100001F && source != 29 && source != 31;
-    case ARCH_RISCV: /* mv sp; lw, ld sp; the same compressed */
-        if (size == 2) {
-            source = word >> 2 & 31;
-            return (word & 0xFF83) == 0x8102 ? source && source != 2 && source != 8
-                                             : (word & 0xEF83) == 0x4102 || (word & 0xEF83) == 0x6102;
-        }
-        source = word >> 15 & 31;
-        return ((word & 0xFFF07FFF) == 0x00000113 && source != 2 && source != 8) || (word & 0xFFF) == 0x103;
-    default:
-        return false;
-    }
-}
-
 static void instrument_switch(struct qemu_plugin_tb *tb, const BlockSource *block, Arch arch)
 {
     const uint8_t *at = block->bytes;
     bool found = false;
 
     for (unsigned i = 0; i < block->n_insns && !found; at += block->sizes[i++]) {
-        found = loads_sp(arch, at, block->sizes[i]);
+        found = insn_loads_sp(arch, at, block->sizes[i]);
     }
     if (found) {
         qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_switch, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_COND_NE,

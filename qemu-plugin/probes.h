@@ -1,6 +1,6 @@
 /*
  * Probes: a few registers read where a handler begins, and where a trap may have returned; CONTEXT events of the recording
- * (docs/trace-format.md). On API v1, which reads no registers, there are none.
+ * (docs/trace-format.md). API v1 reads no registers: accesses.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,12 +14,11 @@
 
 #define GX_PROBES_VCPUS_MAX 64 /* those beyond have none */
 
+#if GX_API >= 2
 /* Read registers, and tell the recorder so. `vectors`: address of the vector table that Cortex-M begins with. */
 void probes_open(Arch arch, uint64_t vectors, bool traps_reported);
 /* Registers can be read. */
 bool probes_are_on(void);
-
-#if GX_API >= 2
 /* In the init callback of a vCPU, the only place where QEMU tells its registers. `score`: of VcpuElem. */
 void probes_vcpu_init(unsigned index, struct qemu_plugin_scoreboard *score);
 /* What callbacks that begin a block must ask for. */

@@ -120,6 +120,12 @@ GArray *qemu_plugin_get_registers(void) GX_WEAK;
 int qemu_plugin_read_register(struct qemu_plugin_register *handle, GByteArray *buffer) GX_WEAK;
 bool qemu_plugin_read_memory_vaddr(uint64_t address, GByteArray *buffer, size_t length) GX_WEAK; /* 9.2 on */
 #else
+typedef uint32_t qemu_plugin_meminfo_t;
+typedef void (*gx_vcpu_mem_cb)(unsigned int vcpu_index, qemu_plugin_meminfo_t info, uint64_t vaddr, void *userdata);
+enum { QEMU_PLUGIN_MEM_RW = 3 };
+/* After the access. */
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, gx_vcpu_mem_cb cb, int flags, int rw,
+                                      void *userdata);
 void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, int op, void *ptr, uint64_t imm);
 #endif
 

@@ -262,6 +262,11 @@ typedef enum { GX_SP_UNKNOWN, GX_SP_SAME, GX_SP_OTHER } GxSpFit;
 /* Does the context's stack go on? */
 GxSpFit gx_probe_sp(const GxProbe *p, const GxContext *c);
 
+/* As gx_probe(), where a trap returns: what its level's accesses restored is known besides. `room`: for the answer. */
+const GxProbe *gx_probe_leaving(const GxVcpu *v, const GxLevel *level, GxProbe *room);
+/* What a trap interrupted, to be compared with that: where nothing was restored, it goes on whatever was saved. */
+GxContext gx_probe_below(const GxLevel *level);
+
 /* How far the stack that a routine switched to is from that of a task (NULL: the running one); UINT64_MAX: another. */
 uint64_t gx_switch_distance(const GxEngine *e, const GxContext *place);
 /* The running task is suspended by such a routine. */

@@ -141,6 +141,7 @@ void gx_trap_enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, b
     }
     level = &e->levels[e->n_levels++];
     level->interrupted = interrupted;
+    level->has_restored = false;
     level->probed = gx_probe_exception(now, &level->exception);
     level->entry = id;
     level->trap = trap;
@@ -346,9 +347,11 @@ void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id)
 {
     GxEngine *e = &v->engine;
     const uint64_t address = r->blocks.address[id];
-    GxContext c = close_level(r, v);
+    const GxLevel closed = e->levels[e->n_levels - 1];
+    GxProbe room;
+    const GxProbe *now = gx_probe_leaving(v, &closed, &room);
+    GxContext c = (close_level(r, v), gx_probe_below(&closed));
     const GxStack *below = gx_engine_stack(e);
-    const GxProbe *now = gx_probe(v);
     bool ambiguous;
     GxFit fit;
     int at;
@@ -356,7 +359,9 @@ void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id)
     r->stats.trap_returns++;
     if (v->trap_event || ((gx_probe_begins_m(now) || (gx_trap_infers_chains(r) && gx_set_has(&r->vectors, address))) &&
                           gx_context_fits(r, below, &c, address, now) < GX_FIT_AGAIN)) { /* R1: tail-chained */
-        gx_trap_enter(r, v, c, id, true, false);
+        gx_trap_enter(r, v, closed.interrupted, id, true, false);
+        e->levels[e->n_levels - 1].restored = closed.restored;
+        e->levels[e->n_levels - 1].has_restored = closed.has_restored;
         return;
     }
     fit = gx_context_fits(r, below, &c, address, now);
@@ -391,6 +396,10 @@ void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id)
     if (at < 0) {
         at = gx_task_find(r, e, address, GX_FIT_POSSIBLE, now, &ambiguous);
     }
+    if (at < 0 && now->leaving && !(closed.has_restored && e->restores_match)) { /* P9 */
+        at = gx_task_find(r, e, address, GX_FIT_AGAIN, NULL, &ambiguous);
+        e->restores_unseen |= at >= 0 && !closed.has_restored;
+    }
     if (at < 0 && fit == GX_FIT_NONE && gx_context_fits(r, below, &c, address, NULL) >= GX_FIT_AGAIN) {
         r->stats.ambiguous++; /* P4: the handler moved the stack pointer of what it had interrupted */
         resume(r, v, &c, id);
@@ -410,6 +419,7 @@ void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id)
     }
     gx_task_suspend(r, v, c);
     if (at >= 0) {
+        e->restores_match |= now->leaving && gx_probe_sp(now, &e->tasks[at].place) == GX_SP_SAME;
         resume_task(r, v, (uint32_t)at, ambiguous, id);
     } else { /* R6 */
         gx_task_begin(r, e, id);

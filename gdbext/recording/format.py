@@ -72,6 +72,8 @@ class Register(IntEnum):
 
     PROBE = 1
     SP = 2
+    SAVED = 3
+    RESTORED = 4
     LR = 16
     XPSR = 17
     MSP = 18
@@ -104,6 +106,7 @@ class Probe(IntFlag):
     RETURN = 8
     SWITCH = 16
     SWITCHED = 32
+    ACCESS = 64
 
 
 class BufferState(IntEnum):
