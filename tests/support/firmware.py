@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-__all__ = ["FIRMWARE_DIRECTORY", "build", "counters", "firmware_path"]
+__all__ = ["FIRMWARE_DIRECTORY", "build", "build_given", "counters", "firmware_path"]
 
 FIRMWARE_DIRECTORY: Final = Path(__file__).resolve().parent.parent / "firmware"
 
@@ -44,6 +44,14 @@ def build(name: str) -> Path:
     return FIRMWARE_DIRECTORY / target
 
 
+def build_given(source: Path, board: str, variant: str) -> Path:
+    """Return the ELF of a random program's source, built beside it; skips as `build` does."""
+    build(f"basic-{board}-O0")  # by the same compiler
+    target = f"{source.parent}/given-{board}-{variant}.elf"
+    _make(target, f"BUILD={source.parent}", f"GIVEN={source}")
+    return Path(target)
+
+
 def counters(output: bytes | str) -> dict[str, int]:
     """Return the counters that a program printed, by name."""
     text = output.decode(errors="replace") if isinstance(output, bytes) else output
@@ -51,9 +59,9 @@ def counters(output: bytes | str) -> dict[str, int]:
     return {w[1]: int(w[2]) for w in words if len(w) == 3 and w[0] == "counter"}
 
 
-def _make(target: str) -> str:
+def _make(target: str, *words: str) -> str:
     done = subprocess.run(
-        ["make", "--no-print-directory", "-C", str(FIRMWARE_DIRECTORY), target],
+        ["make", "--no-print-directory", "-C", str(FIRMWARE_DIRECTORY), target, *words],
         capture_output=True,
         text=True,
         check=False,

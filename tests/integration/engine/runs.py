@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gdbext.replay.calls import HANDLER_KINDS, NodeKind
+from gdbext.replay.kinds import EndKind
 from gdbext.target.boards import load_board
 from gdbext.target.qemu_binary import QemuBinary
 from tests.support.books import Books, Found, read_books
@@ -25,6 +26,8 @@ __all__ = [
 ]
 
 FindQemu = Callable[[str], QemuBinary]
+
+CALLS = frozenset({EndKind.CALL, EndKind.CALL_INDIRECT})
 
 BOARDS = ["mps2-an385", "virt-rv32", "virt-aarch64"]
 
@@ -58,6 +61,14 @@ def assert_books_of_calls(books: Books, found: Found) -> None:
 
 
 def assert_sums(found: Found) -> None:
+    """What must hold for every recording; see the parts."""
+    assert_instructions_add_up(found)
+    assert_handlers_are_apart(found)
+    assert_calls_add_up(found)
+    assert_calls_end_at_entries(found)
+
+
+def assert_instructions_add_up(found: Found) -> None:
     """Every instruction is somewhere, once: in the tree, by address, in a task or handler."""
     total = found.program.tables.instructions
     assert sum(node.self_insns for node in found.nodes) == total
@@ -75,6 +86,62 @@ def assert_sums(found: Found) -> None:
     roots = [node for node in found.nodes[1:] if node.parent == 0]
     assert sum(node.inclusive_insns for node in roots) == total
     assert of_handlers == sum(node.inclusive_insns for node in roots if node.kind in HANDLER_KINDS)
+    inclusive = [node.self_insns for node in found.nodes]
+    for number in range(len(found.nodes) - 1, 0, -1):  # parents come first
+        assert found.nodes[number].parent < number
+        inclusive[found.nodes[number].parent] += inclusive[number]
+    assert inclusive == [node.inclusive_insns for node in found.nodes]
+
+
+def assert_handlers_are_apart(found: Found) -> None:
+    """A handler is nowhere inside what it interrupted, and each entry of one is a trap's."""
+    for node in found.nodes[1:]:
+        if node.kind in HANDLER_KINDS:
+            assert node.parent == 0, found.name(node.function)
+        else:
+            assert (node.kind == NodeKind.TASK) == (node.parent == 0), found.name(node.function)
+    entered = sum(node.calls for node in found.nodes if node.kind in HANDLER_KINDS)
+    assert found.stats.traps == sum(row.runs for row in found.tables.handlers)
+    # A recording may begin in a handler.
+    assert 0 <= entered - found.stats.traps <= found.stats.starts
+
+
+def assert_calls_add_up(found: Found) -> None:
+    """A function's calls are those of its nodes, and the arrivals there that call sites count.
+
+    Only calls into the middle of a function are counted at no call site.
+    """
+    by_nodes = Counter[int]()
+    for node in found.nodes[1:]:
+        by_nodes[node.function] += node.calls
+    assert [by_nodes[n] for n in range(len(found.tables.costs))] == [
+        cost.calls for cost in found.tables.costs
+    ]
+    into_middle = into_callees(arcs_in_tree(found)) - into_callees(arcs_by_site(found))
+    assert not into_callees(arcs_by_site(found)) - into_callees(arcs_in_tree(found))
+    assert into_middle.total() <= found.stats.middle_entries, into_middle
+
+
+def into_callees(arcs: Counter[tuple[str, str]]) -> Counter[str]:
+    """Calls by callee, of functions that have a name."""
+    calls: Counter[str] = Counter()
+    for (_, callee), n in arcs.items():
+        calls[callee] += n
+    del calls["?"]
+    return calls
+
+
+def assert_calls_end_at_entries(found: Found) -> None:
+    """A call ends at a function's first instruction, or is counted as one into the middle."""
+    program = found.program
+    into_middle = 0
+    for edge in program.tables.edges:
+        address = program.blocks.address[edge.to]
+        ended = program.blocks.address[edge.from_] + program.blocks.n_bytes[edge.from_]
+        callee = program.symbols.function_at(address)
+        if program.classes.end_kind[edge.from_] in CALLS and address != ended and callee:
+            into_middle += edge.total if callee.address != address else 0
+    assert into_middle <= found.stats.middle_entries
 
 
 def arcs_by_site(found: Found) -> Counter[tuple[str, str]]:
