@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -46,7 +45,6 @@ class GdbContext(Context):
     @property
     def page(self) -> Page:  # type: ignore[override]
         """A page as wide as GDB's screen; GDB itself stops at its height."""
-        _block_output()
         # GDB itself styles only what goes to a terminal, and nothing after `set style enabled off`.
         colour = bool(gdb.parameter("style enabled")) and os.isatty(1)
         return Page(gdb.write, width=gdb.parameter("width") or None, colour=colour)
@@ -162,15 +160,6 @@ class GdbContext(Context):
             if self._live is None or not (self._live / "stream").exists():
                 raise
         return self._live
-
-
-def _block_output() -> None:
-    """Let writes to standard output wait for who reads it.
-
-    QEMU, which may share it, makes it non-blocking; GDB then loses what does not fit into a pipe.
-    """
-    with contextlib.suppress(OSError):  # closed: there is nothing to lose
-        os.set_blocking(1, True)
 
 
 def _program() -> Path | None:

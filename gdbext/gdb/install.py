@@ -83,6 +83,9 @@ class _Verb(gdb.Command):  # type: ignore[misc]
             dispatch(self._made, self._context, gdb.string_to_argv(argument))
         except GdbextError as error:
             raise gdb.GdbError(str(error)) from error
+        finally:
+            # The end of a long answer stays in GDB's buffer, and the guest may print before it.
+            gdb.flush()
 
     def complete(self, text: str, word: str | None) -> Any:
         return complete(self._made, text, word, self._context.elf())
