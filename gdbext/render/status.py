@@ -46,7 +46,7 @@ def render_status(page: Page, hello: Hello, status: Status) -> None:
 def _overhead(plugin_api: int, recording: bool) -> str:
     """What this state costs, from the measurements in docs/benchmarks.md."""
     if recording:
-        costs = "1.7 to 2.0" if plugin_api == 1 else "1.4 to 2.0"
+        costs = "1.6 to 2.0" if plugin_api == 1 else "1.4 to 1.6"
     else:
-        costs = "1.2 to 1.3" if plugin_api == 1 else "1.0 to 1.2"
+        costs = "1.1 to 1.3" if plugin_api == 1 else "1.0 to 1.1"
     return f"{costs} times the time of a QEMU without the plugin, in our benchmark"
