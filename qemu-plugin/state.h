@@ -229,8 +229,6 @@ int gx_stack_waits(const GxStack *s, uint64_t address);
 void gx_stack_copy_above(GxReplay *r, GxStack *to, const GxStack *from, uint32_t at);
 
 /* tasks.c */
-/* As gx_calls_edge() in the current stack; a return that fits no call may go to another task. Rules S3 to S5. */
-void gx_tasks_edge(GxReplay *r, GxVcpu *v, uint32_t from, uint32_t id);
 void gx_task_suspend(GxReplay *r, GxVcpu *v, GxContext place);
 void gx_task_switch(GxReplay *r, GxEngine *e, uint32_t task);
 void gx_task_begin(GxReplay *r, GxEngine *e, uint32_t id);
@@ -275,16 +273,24 @@ void gx_switch_place(GxEngine *e, GxContext *place);
 /* traps.c */
 void gx_trap_learn(GxReplay *r, uint64_t address);
 void gx_trap_enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, bool tail_chained, bool maybe_call);
-void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id);
 /* What runs since the recording began is a handler. Rule T9. */
 void gx_trap_began_inside(GxReplay *r, GxVcpu *v);
 /* The same, if what is at the bottom of the stack is a function that begins with a handler (Cortex-M). */
 void gx_trap_begins_inside(GxReplay *r, GxVcpu *v);
 bool gx_trap_infers_chains(const GxReplay *r);
-/* A trap return with no trap open goes on in a task that a trap had suspended. False: there is none. Rule R4. */
-bool gx_trap_resume_task(GxReplay *r, GxVcpu *v, uint32_t id);
+/* The open trap is over. What was interrupted. */
+GxContext gx_trap_close(GxReplay *r, GxVcpu *v);
 /* The handler that runs ended by switching to a task: nothing is open any more. What was interrupted. Rule S6. */
 GxContext gx_trap_close_all(GxReplay *r, GxVcpu *v);
+
+/* switches.c */
+/* As gx_calls_edge() in the current stack; a return that fits no call may go to another task. Rules S3 to S5. */
+void gx_tasks_edge(GxReplay *r, GxVcpu *v, uint32_t from, uint32_t id);
+
+/* returns.c */
+void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id);
+/* A trap return with no trap open goes on in a task that a trap had suspended. False: there is none. Rule R4. */
+bool gx_trap_resume_task(GxReplay *r, GxVcpu *v, uint32_t id);
 
 /* engine.c */
 bool gx_engine_init(GxEngine *e);

@@ -33,7 +33,7 @@ class GdbContext(Context):
     door: Literal["gdb"] = "gdb"
 
     def __init__(self) -> None:
-        self._watch = StopWatch(self)
+        self._watch = StopWatch(self.workspace)
         self._loaded: Path | None = None
         self._loaded_elf: Path | None = None
         self._live: Path | None = None

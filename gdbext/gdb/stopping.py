@@ -19,10 +19,10 @@ from gdbext.target.control import ControlClient
 from gdbext.target.stopon import HeldWord, drop_condition, read_condition, release
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from gdbext.gdb.context import GdbContext
+    from gdbext.analyses.workspace import Workspace
 
 __all__ = ["StopWatch"]
 
@@ -31,10 +31,14 @@ _TAIL_INSNS: Final = 5000
 
 
 class StopWatch:
-    """Watches for one condition at a time."""
+    """Watches for one condition at a time.
 
-    def __init__(self, context: GdbContext) -> None:
-        self._context = context
+    Args:
+        workspace: brings the recording in work up to date.
+    """
+
+    def __init__(self, workspace: Callable[[], Workspace]) -> None:
+        self._workspace = workspace
         self._live: Path | None = None
         self._text = ""
         self._places: Mapping[int, str] = {}
@@ -89,7 +93,7 @@ class StopWatch:
     def _overshoot(self, address: int, vcpu: int) -> str:
         """How many instructions ran after the one that hit."""
         try:
-            tail = self._context.workspace().last_insns(_TAIL_INSNS)
+            tail = self._workspace().last_insns(_TAIL_INSNS)
         except GdbextError as error:
             return f"; {error}"
         mine = [insn for insn in tail if insn.vcpu == vcpu]
