@@ -13,6 +13,7 @@ from gdbext.commands.registry import Argument
 
 __all__ = [
     "BOARD",
+    "CALL_SITES_OF",
     "DEPTH",
     "ELF_FILE",
     "ELF_OPTION",
@@ -95,6 +96,15 @@ MIN_PERCENT: Final = Argument(
     metavar="P",
     parse=percentage,
 )
+
+CALL_SITES_OF: Final = (
+    RECORDING,
+    Argument("FUNCTION", "The function: NAME, FILE:NAME or 0xADDRESS.", completes="function"),
+    Argument("--top", "Call sites shown (default: all).", metavar="N", parse=count),
+    JSON,
+    ELF_OPTION,
+)
+"""What `callers` and `callees` take."""
 
 ELF_FILE: Final = Argument("ELF", "The program.", parse=Path, completes="file")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gdbext.commands._options import ELF_OPTION, JSON, RECORDING, count
+from gdbext.commands._options import CALL_SITES_OF
 from gdbext.commands.context import print_json, tell_entry
-from gdbext.commands.registry import Argument, command
+from gdbext.commands.registry import command
 from gdbext.render.functions import render_callees
 
 if TYPE_CHECKING:
@@ -23,13 +23,7 @@ if TYPE_CHECKING:
         "Calls by call instruction, tail jump, veneer and through pointers are all there.\n"
         "Inclusive instructions are the callee's, with what it called, when called from here."
     ),
-    arguments=[
-        RECORDING,
-        Argument("FUNCTION", "The function: NAME, FILE:NAME or 0xADDRESS.", completes="function"),
-        Argument("--top", "Call sites shown (default: all).", metavar="N", parse=count),
-        JSON,
-        ELF_OPTION,
-    ],
+    arguments=CALL_SITES_OF,
     needs=["recording"],
 )
 def callees(context: Context, options: argparse.Namespace) -> None:
