@@ -37,6 +37,10 @@ class Goal(ABC):
         """Whether what has just come asks for a look; a cheap `is_reached`."""
         return False
 
+    def remark(self) -> str:
+        """What is to be said about where the program was stopped; empty: nothing."""
+        return ""
+
     def judge(self, stop: Stop) -> Stop:
         """The program stopped by itself: return the stop if that is the goal.
 
@@ -103,6 +107,9 @@ class InsnsGoal(Goal):
 
     def is_reached(self) -> bool:
         return self._recorded() >= self._wanted
+
+    def remark(self) -> str:
+        return f"{max(self._recorded() - self._wanted, 0):,} instructions more than asked for"
 
 
 class TimeGoal(Goal):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from gdbext.commands.export import FORMATS as EXPORT_FORMATS
 from gdbext.errors import ConfigError, UsageError
 from gdbext.session.document import Node, error_at
 from gdbext.session.expressions import parse_expression
@@ -121,18 +122,22 @@ _ANALYZE: Final = Keys(
         "save": _SAVE,
     }
 )
+_FILTERS: Final = {
+    "include": Key(ListOf(Text("a pattern")), "Only source files of these patterns."),
+    "exclude": Key(ListOf(Text("a pattern")), "No source files of these patterns."),
+}
 _COVERAGE: Final = Keys(
     {
         "of": Key(Text("a function or file"), "Only this."),
-        "include": Key(ListOf(Text("a pattern")), "Only source files of these patterns."),
-        "exclude": Key(ListOf(Text("a pattern")), "No source files of these patterns."),
+        **_FILTERS,
         "save": _SAVE,
     }
 )
 _EXPORT: Final = Keys(
     {
-        "format": Key(Text("a format"), "As `trace export` takes it.", True),
+        "format": Key(Choice(*EXPORT_FORMATS), "What `trace export --format` takes.", True),
         "file": Key(Text("a file name"), "In the artifacts folder.", True),
+        **_FILTERS,
     }
 )
 _EXPECT: Final = Keys(

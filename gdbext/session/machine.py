@@ -52,6 +52,8 @@ class Machine:
         self.session = DebugSession(setup, self)
         self.log: list[str] = []
         """What GDB said, stops and all."""
+        self.remark = ""
+        """About the last `run_until`: how far beyond its goal the program ran, where that is."""
         self._context: RecordingContext | None = None
         self._read_until = 0
 
@@ -150,6 +152,7 @@ class Machine:
             insns: recorded instructions from here on; it stops there or a little later.
             exit: True for any end of the program, or the exit status it must have.
         """
+        self.remark = ""
         place = function or line or (_place(address) if address is not None else "")
         goal: Goal
         if place:
@@ -170,7 +173,9 @@ class Machine:
         else:
             raise UsageError("run-until: say until what")
         try:
-            return self._run_to(goal, timeout_s)
+            stop = self._run_to(goal, timeout_s)
+            self.remark = goal.remark()
+            return stop
         finally:
             if isinstance(goal, ConsoleGoal):
                 self._read_until = goal.read_until

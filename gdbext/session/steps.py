@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from gdbext.commands.registry import find_command
 from gdbext.errors import ExpectationError, TargetError, UsageError
 from gdbext.session.answers import MachineAnswers
 from gdbext.session.expressions import parse_expression
@@ -68,7 +67,8 @@ class Play:
         words["timeout_s"] = self._timeout(keys)
         if isinstance(words.get("insns"), str):
             words["insns"] = _count(words["insns"])
-        return self._machine.run_until(**words).describe()
+        stop = self._machine.run_until(**words).describe()
+        return f"{stop}; {self._machine.remark}" if self._machine.remark else stop
 
     def _step(self, value: Any) -> str:
         keys: dict[str, Any] = value if isinstance(value, dict) else {"count": value or 1}
@@ -151,15 +151,13 @@ class Play:
 
     def _coverage(self, value: Any) -> str:
         keys = value if isinstance(value, dict) else {"of": value} if value else {}
-        words = ["coverage", *([keys["of"]] if "of" in keys else [])]
-        for option in ("include", "exclude"):
-            for pattern in keys.get(option, []):
-                words += [f"--{option}", pattern]
-        return self._answered(keys, words)
+        of = [keys["of"]] if "of" in keys else []
+        return self._answered(keys, ["coverage", *of, *_filters(keys)])
 
     def _export(self, keys: dict[str, Any]) -> str:
-        _need("export")
-        return self._machine.trace(["export", keys["format"], str(self._file(keys["file"]))])
+        file = str(self._file(keys["file"]))
+        words = ["export", "--format", keys["format"], "-o", file, *_filters(keys)]
+        return self._machine.trace(words)
 
     def _dump(self, file: str) -> str:
         return self._machine.trace(["dump", str(self._file(file))])
@@ -209,9 +207,14 @@ class Play:
         return path
 
 
-def _need(verb: str) -> None:
-    if find_command(verb, "gdb") is None:
-        raise UsageError(f"this gdbext has no command `trace {verb}`")
+def _filters(keys: Mapping[str, Any]) -> list[str]:
+    """The words of a command that choose source files."""
+    return [
+        word
+        for option in ("include", "exclude")
+        for pattern in keys.get(option, [])
+        for word in (f"--{option}", pattern)
+    ]
 
 
 def _count(text: str) -> int:

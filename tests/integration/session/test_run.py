@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -144,6 +146,9 @@ steps:
   - gdb: {command: "info registers pc", save: pc.txt}
   - analyze: {function: malloc, save: malloc.txt}
   - coverage: {of: allocator.c, save: coverage.json}
+  - export: {format: lcov, file: out.info}
+  - export: {format: csv, file: rows.csv, include: ["*/allocator.c"]}
+  - export: {format: drcov, file: blocks.drcov}
   - expect: coverage("malloc").insns > 50 and coverage("heap_dump").insns == 0
   - expect: coverage.functions > 0 and coverage.functions < 100
   - dump: part.rec
@@ -163,6 +168,15 @@ steps:
     assert (artifacts / "malloc.txt").read_text().startswith("malloc at 0x")
     coverage = json.loads((artifacts / "coverage.json").read_text())
     assert [Path(file["path"]).name for file in coverage["files"]] == ["allocator.c"]
+    sources = {
+        line[3:]
+        for line in (artifacts / "out.info").read_text().splitlines()
+        if line.startswith("SF:")
+    }
+    assert {Path(source).name for source in sources} >= {"allocator.c", "main.c"}
+    assert "allocator.c" in (artifacts / "rows.csv").read_text()
+    assert "main.c" not in (artifacts / "rows.csv").read_text()
+    assert (artifacts / "blocks.drcov").read_bytes().startswith(b"DRCOV VERSION")
     with Recording.open(artifacts / "part.rec") as recording:
         assert recording.meta["board"] == "mps2-an385"
     assert not (artifacts / "recording.rec").exists()
@@ -220,6 +234,27 @@ steps:
     )
 
     assert done.status == 0, done.out
+    report = json.loads((tmp_path / "gdbext-artifacts/s/session.json").read_text())
+    [step] = [step for step in report["steps"] if step["step"].startswith("run-until")]
+    assert re.search(r"; [\d,]+ instructions more than asked for$", step["said"])
+
+
+def test_the_example_of_the_documentation_does_what_it_says(tmp_path: Path) -> None:
+    need_gdb()
+    text = (ROOT / "docs" / "sessions.md").read_text()
+    example = textwrap.dedent(text[text.index("    firmware:") : text.index("    $ gdbext run")])
+    elf = firmware_path("demo", "mps2-an385")
+    for there, here in (("build/app.elf", str(elf)), ("app_done", "gx_exit")):
+        assert there in example
+        example = example.replace(there, here)
+    (tmp_path / "app.yaml").write_text(example)
+
+    done = gdbext("run", "app.yaml", runtime=tmp_path, cwd=tmp_path)
+
+    assert (done.status, done.err) == (0, ""), done.out
+    artifacts = tmp_path / "gdbext-artifacts" / "app"
+    assert json.loads((artifacts / "malloc.json").read_text())["name"] == "malloc"
+    assert (artifacts / "out.info").read_text().startswith("TN:")
 
 
 CANNOT_GO_ON = [
