@@ -40,14 +40,20 @@ class Code:
     bodies: list[Body] = field(default_factory=list)
     """By address; they do not overlap."""
 
+    ranges: list[tuple[int, int]] = field(default_factory=list)
+    """The addresses that were read, by address, half-open."""
     copies: list[int] = field(default_factory=list)
-    """Of each instruction: a number that only the code of one copy of its source shares, that is
-    one inlining or one function."""
+    """Of each instruction: a number that only the code of one copy of its source shares: one
+    function's is even or negative, one inlining's is odd."""
 
     @property
     def addresses(self) -> list[int]:
         """Of each instruction."""
         return self.scan.addresses
+
+    def place(self, address: int) -> int:
+        """Of the instruction that begins there."""
+        return self._at[address]
 
     def places(self, start: int, end: int) -> tuple[int, int]:
         """Instructions that begin in [start, end), as places in `addresses`."""
@@ -107,16 +113,20 @@ def read_code(
                 found.add(scan(mode_of(target, mode), start, content, kept))
         _insert(found, here)
         code.scan.add(found)
+        code.ranges.append((low, high))
         code.bodies.append(Body(function, first, len(code.addresses)))
     code.copies = _copies(symbols, code)
     return code
 
 
 def _copies(symbols: Symbols, code: Code) -> list[int]:
-    """Functions have negative numbers, what debug information describes the offsets there."""
+    """Functions have negative even numbers, what debug information describes has its own."""
     copies = [0] * len(code.addresses)
+    numbers: dict[int, int] = {}
     for body in code.bodies:
-        own = -1 - body.function.address if body.function is not None else 0
+        own = 0
+        if body.function is not None:
+            own = -2 - 2 * numbers.setdefault(body.function.address, len(numbers))
         copies[body.first : body.end] = [own] * (body.end - body.first)
     if code.addresses:
         low, high = code.addresses[0], code.addresses[-1] + 1

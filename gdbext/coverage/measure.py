@@ -3,23 +3,22 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gdbext.coverage.code import Code, read_code
+from gdbext.collector import uncollected
 from gdbext.coverage.exclusions import Exclusions
 from gdbext.coverage.filters import FileFilter
-from gdbext.coverage.lines import Piece
-from gdbext.coverage.model import Coverage, FunctionCoverage, Totals
-from gdbext.coverage.reached import Reached, reach
-from gdbext.coverage.tally import RawFile, Tally, added
+from gdbext.coverage.laying import layout_of
+from gdbext.coverage.model import Coverage, Totals
+from gdbext.coverage.reached import reach
+from gdbext.coverage.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gdbext.coverage.execution import Execution
-    from gdbext.symbols import Function, LineRow, Symbols
+    from gdbext.symbols import Function, Symbols
 
 __all__ = ["Settings", "measure"]
 
@@ -32,6 +31,7 @@ class Settings:
     exclusions: Exclusions = field(default_factory=Exclusions)
 
 
+@uncollected()
 def measure(
     symbols: Symbols,
     target: str,
@@ -64,41 +64,26 @@ class _Measurement:
         self._execution = execution
         self._settings = settings
         self._whole = function is None
-        self._parts = symbols.sources.parts() if function is None else _parts_of(symbols, function)
-        self._functions: Sequence[Function] = symbols.functions
-        if function is not None:
-            own = {function.address} | self._parts.keys()
-            self._functions = [f for f in symbols.functions if f.address in own]
-        self._rows = _rows(symbols, None if function is None else self._functions)
-        self._code: Code = read_code(
-            symbols,
-            target,
-            self._functions,
-            self._rows,
-            execution.insns,
-            whole=function is None,
-        )
-        self._reached: Reached = reach(self._code.scan, execution)
-        self._paths: dict[str, str] = {}
-        self._files: dict[str, RawFile] = {}
-        self._no_source = RawFile()
+        layout = layout_of(symbols, target, execution.insns, function)
+        rename = settings.files.path
+        self._layout = layout.with_files(["", *(rename(name) for name in layout.files[1:])])
+        self._tally = Tally(symbols, self._layout, reach(self._layout, execution), execution)
 
     def result(self) -> Coverage:
         """Lay everything on top of each other."""
-        self._place_rows()
-        self._place_functions()
         named = self._excluded_functions()
-        tally = Tally(self._symbols, self._code, self._reached, self._execution)
         files, left_out = [], []
-        for path in sorted(self._files):
+        paths = self._layout.files
+        for number in sorted(range(1, len(paths)), key=paths.__getitem__):
+            path = paths[number]
             if self._settings.files.takes(path):
-                raw = self._files[path]
-                files.append(tally.file(path, raw, self._reasons(path, raw, named.get(path, {}))))
+                reasons = self._reasons(path, number, named.get(path, {}))
+                files.append(self._tally.file(number, reasons))
             else:
-                left_out.append(tally.file(path, self._files[path], {}))
-        no_source = tally.file("", self._no_source, {})
+                left_out.append(self._tally.file(number, {}))
+        no_source = self._tally.file(0, {})
         totals = _sum([file.totals for file in files])
-        if not self._rows or self._settings.files.everything:
+        if len(paths) == 1 or self._settings.files.everything:
             totals = totals.plus(no_source.totals)
         exclusions = self._settings.exclusions
         return Coverage(
@@ -122,86 +107,11 @@ class _Measurement:
             for entry in self._settings.exclusions.unused()
         ]
 
-    def _path(self, recorded: str) -> str:
-        path = self._paths.get(recorded)
-        if path is None:
-            path = self._paths[recorded] = self._settings.files.path(recorded)
-        return path
-
-    def _place_rows(self) -> None:
-        """Give each row's instructions to its line; each instruction counts in one file."""
-        claimed = 0
-        unclaimed: list[tuple[int, int]] = []
-        places = self._code.places
-        files: dict[str, RawFile] = {}  # by the path that is in the debug information
-        for start, stop, name, line, column, is_stmt in self._rows:
-            first, end = places(start, stop)
-            if first >= end:
-                continue
-            own = min(max(first, claimed), end)
-            if own > claimed:
-                unclaimed.append((claimed, own))
-            claimed = max(claimed, end)
-            file = files.get(name)
-            if file is None:
-                file = files[name] = self._files.setdefault(self._path(name), RawFile())
-            piece = Piece(first, own, end, column, is_stmt)
-            if line in file.pieces:
-                file.pieces[line].append(piece)
-            else:
-                file.pieces[line] = [piece]
-        unclaimed.append((claimed, len(self._code.addresses)))
-        self._place_lineless(unclaimed)
-
-    def _place_lineless(self, ranges: Sequence[tuple[int, int]]) -> None:
-        """Instructions without a row belong to their function's file, as line 0 does."""
-        bodies = self._code.bodies
-        ends = [body.end for body in bodies]
-        for low, high in ranges:
-            at = bisect_left(ends, low + 1)
-            while at < len(bodies) and bodies[at].first < high:
-                body = bodies[at]
-                first, end = max(low, body.first), min(high, body.end)
-                at += 1
-                if first >= end:
-                    continue
-                piece = Piece(first, first, end, 0, False)
-                where = self._symbols.place_of(body.function) if body.function else None
-                file = self._no_source
-                if where is not None:
-                    file = self._files.setdefault(self._path(where.file), RawFile())
-                file.pieces.setdefault(0, []).append(piece)
-
-    def _place_functions(self) -> None:
-        places: dict[int, list[tuple[int, int]]] = {}
-        holders: dict[int, Function] = {f.address: f for f in self._functions}
-        for body in self._code.bodies:
-            if body.function is not None and body.first < body.end:
-                whole = self._parts.get(body.function.address, body.function.address)
-                whole = whole if whole in holders else body.function.address
-                places.setdefault(whole, []).append((body.first, body.end))
-        for address, own in places.items():
-            function = holders[address]
-            where = self._symbols.place_of(function)
-            measured = FunctionCoverage(
-                name=function.name,
-                address=address,
-                line=where.line if where else None,
-                count=self._execution.entries.get(address, 0),
-                insns=added(self._reached.insns(*place) for place in own),
-                branches=added(self._reached.outcomes(*place) for place in own),
-                covered=any(any(self._reached.counts[first:end]) for first, end in own),
-            )
-            file = self._no_source
-            if where is not None:
-                file = self._files.setdefault(self._path(where.file), RawFile())
-            file.functions.append(measured)
-
-    def _reasons(self, path: str, raw: RawFile, named: Mapping[int, str]) -> dict[int, str]:
+    def _reasons(self, path: str, number: int, named: Mapping[int, str]) -> dict[int, str]:
         """Why lines of a file are excluded; `named`: lines of functions that a list names."""
         source = self._symbols.source_lines(path)
         exclusions = self._settings.exclusions
-        return {**named, **exclusions.of_file(path, raw.pieces.keys(), source)}
+        return {**named, **exclusions.of_file(path, self._tally.lines(number), source)}
 
     def _excluded_functions(self) -> dict[str, dict[int, str]]:
         """Reasons by path and line, of functions that a list names: their first line to the last
@@ -214,27 +124,11 @@ class _Measurement:
                 if extent is None:
                     continue
                 file, first, last = extent
-                path = self._path(file)
+                path = self._settings.files.path(file)
                 reasons = named.setdefault(path, {})
                 for line in range(first, last + 1):
                     reasons.setdefault(line, entry.reason)
         return named
-
-
-def _rows(symbols: Symbols, functions: Sequence[Function] | None) -> list[LineRow]:
-    """Line rows by address: all, or those of some functions."""
-    if functions is None:
-        return symbols.sources.all_rows()
-    return sorted({row for function in functions for row in symbols.rows_of(function)})
-
-
-def _parts_of(symbols: Symbols, function: Function) -> dict[int, int]:
-    """What was moved out of one function, by address."""
-    return {
-        part: whole
-        for part, whole in symbols.sources.parts(function.address).items()
-        if whole == function.address
-    }
 
 
 def _sum(totals: Sequence[Totals]) -> Totals:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from gdbext.replay.kinds import NO_TARGET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 __all__ = [
     "Branch",
@@ -267,10 +267,10 @@ class FileCoverage:
     path: str
     """As the debug information says, after substitution and without `.` and `..`; empty for code
     that no file holds."""
-    lines: tuple[Line, ...]
-    functions: tuple[FunctionCoverage, ...]
-    branches: tuple[Branch, ...]
-    decisions: tuple[Decision, ...]
+    lines: Sequence[Line]
+    functions: Sequence[FunctionCoverage]
+    branches: Sequence[Branch]
+    decisions: Sequence[Decision]
     totals: Totals
     excluded: Totals = Totals()
 

@@ -2,8 +2,9 @@
 """Keeps what was read from an ELF file, so that the next session need not read it again.
 
 One directory for each ELF file, named by its SHA-256 (which decides the build ID too), one file
-for each part: `index`, `units`, and `lines-OFFSET` and `code-OFFSET` for each compile unit that
-was asked about. A file is one line `gdbext-symbols VERSION SHA256-OF-THE-REST` and JSON. Files
+for each part: `index`, `units`, `lines-OFFSET` and `code-OFFSET` for each compile unit that
+was asked about, and what others store. A file is one line `gdbext-symbols VERSION
+SHA256-OF-THE-REST` and JSON or bytes. Files
 appear whole or not at all; one that is damaged or of another version counts as missing and is
 written again. A cache that cannot be written is only slower.
 """
@@ -40,6 +41,11 @@ class Cache:
 
     def load(self, part: str) -> Any:
         """The JSON value stored as `part`; None if there is none that can be trusted."""
+        body = self.load_bytes(part)
+        return None if body is None else json.loads(body)
+
+    def load_bytes(self, part: str) -> bytes | None:
+        """What is stored as `part`; None if there is nothing that can be trusted."""
         if self._home is None:
             return None
         try:
@@ -51,13 +57,16 @@ class Cache:
         if part == "index":
             with contextlib.suppress(OSError):  # not ours to touch: it only looks older
                 os.utime(self._home)
-        return json.loads(body)
+        return body
 
     def store(self, part: str, value: Any) -> None:
         """Store a JSON value; where that is not possible, nothing is kept from here on."""
+        self.store_bytes(part, json.dumps(value, separators=(",", ":")).encode())
+
+    def store_bytes(self, part: str, body: bytes) -> None:
+        """Store bytes; where that is not possible, nothing is kept from here on."""
         if self._home is None or self._root is None:
             return
-        body = json.dumps(value, separators=(",", ":")).encode()
         try:
             is_new = not self._home.exists()
             self._home.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gdbext.collector import uncollected
 from gdbext.symbols.dwarf import Anchors, DebugInfo, Inlined, Subprogram, Unit, UnitCode, UnitLines
 from gdbext.symbols.image import open_elf
 from gdbext.symbols.lines import Row
@@ -26,6 +27,7 @@ class DebugStore:
         self._units: list[Unit] | None = None
         self.notes: list[str] = []
 
+    @uncollected()
     def units(self) -> list[Unit]:
         """All compile units."""
         if self._units is None:
@@ -38,6 +40,7 @@ class DebugStore:
             self.notes = [f"{self._image.path}: {note}" for note in stored["notes"]]
         return self._units
 
+    @uncollected()
     def lines(self, unit: Unit) -> UnitLines:
         """The line rows of one unit."""
         part = f"lines-{unit.offset:x}"
@@ -48,6 +51,7 @@ class DebugStore:
         self._cache.store(part, {"files": lines.files, "rows": lines.rows})
         return lines
 
+    @uncollected()
     def code(self, unit: Unit) -> UnitCode:
         """The functions and inlined code of one unit."""
         part = f"code-{unit.offset:x}"

@@ -35,8 +35,6 @@ class Sources:
         self._lines: dict[int, UnitLines] = {}
         self._code: dict[int, UnitCode] = {}
         self._inlined: dict[int, Intervals] = {}
-        self.inlinings: set[int] = set()
-        """Numbers of the inlinings that `copies` has given out."""
         placed = [(low, high, n) for n, unit in enumerate(self.units) for low, high in unit.ranges]
         for number, unit in enumerate(self.units):
             if not unit.placed:
@@ -119,15 +117,15 @@ class Sources:
     def copies(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
         """Yield the code of functions and inlinings in [start, end), inner after outer.
 
-        Each is a half-open range and a number: all code of one function or inlining has the same.
+        Each is a half-open range and a number: all code of one function or inlining has the same,
+        an inlining's is odd, a function's even.
         """
         for number in self._units_of(start, end):
             code = self.code(number)
             for body in code.subprograms:
-                yield body.start, body.end, body.die
+                yield body.start, body.end, 2 * body.die
             for inlined in code.inlined:
-                yield inlined.start, inlined.end, inlined.die
-                self.inlinings.add(inlined.die)
+                yield inlined.start, inlined.end, 2 * inlined.die + 1
 
     def parts(self, function: int | None = None) -> dict[int, int]:
         """Code that compilers moved out of functions: its address, and the function's.

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from gdbext.errors import SymbolError
 from gdbext.symbols.cache import Cache, default_directory
@@ -35,11 +35,14 @@ class Symbols:
     Look-ups that need debug information raise SymbolError if it is damaged.
     """
 
-    def __init__(self, index: Index, data: bytes, debug: DebugStore) -> None:
+    def __init__(self, index: Index, data: bytes, debug: DebugStore, cache: Cache) -> None:
         self._index = index
         self._image = index.image
         self._data = data
         self._debug = debug
+        self._cache = cache
+        self.kept: dict[str, Any] = {}
+        """What others worked out from this file alone, for as long as it is open."""
         self._code_ranges = index.image.executable_ranges()
         self._named = [replace(f, place=self.line_at) for f in index.functions]
         self._named_bodies = Intervals((f.address, f.end) for f in self._named)
@@ -63,14 +66,22 @@ class Symbols:
         stored = cache.load("index")
         if stored is not None:
             index = index_from_json(path, stored)
-            return cls(index, data, DebugStore(index.image, data, index.anchors(), cache))
+            return cls(index, data, DebugStore(index.image, data, index.anchors(), cache), cache)
 
         def debug_store(image: Image, anchors: Anchors) -> DebugStore:
             return DebugStore(image, data, anchors, cache)
 
         index = read_index(path, data, debug_store)
         cache.store("index", index_to_json(index))
-        return cls(index, data, debug_store(index.image, index.anchors()))
+        return cls(index, data, debug_store(index.image, index.anchors()), cache)
+
+    def load_bytes(self, part: str) -> bytes | None:
+        """What `store_bytes` stored, in this session or an earlier one; None: nothing."""
+        return self._cache.load_bytes(part)
+
+    def store_bytes(self, part: str, content: bytes) -> None:
+        """Store what was worked out from this file alone; of no effect where there is no cache."""
+        self._cache.store_bytes(part, content)
 
     @property
     def path(self) -> Path:
