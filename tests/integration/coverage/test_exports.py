@@ -12,7 +12,6 @@ import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 from xml.etree import ElementTree
 
@@ -30,6 +29,7 @@ from tests.support.firmware import FIRMWARE_DIRECTORY, firmware_path
 from tests.support.gdb_session import gdb_batch
 from tests.support.gdbext_cli import gdbext
 from tests.support.qemu_runs import icount
+from tests.support.scratch import scratch
 from tests.truth.binutils import disassemble
 from tests.truth.cobertura import read_cobertura
 from tests.truth.drcov import read_drcov
@@ -47,7 +47,7 @@ PROGRAMS = [
 @cache
 def recorded(program: str, board: str, variant: str) -> tuple[Path, dict[str, Any]]:
     """A recording, and its coverage as JSON."""
-    path = Path(mkdtemp()) / "t.rec"
+    path = scratch() / "t.rec"
     elf = firmware_path(program, board, variant)
     done = gdbext("record", elf, "--board", board, "-o", path, runtime=path.parent)
     assert path.is_file(), done.err

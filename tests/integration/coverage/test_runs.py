@@ -7,7 +7,6 @@ import json
 import shlex
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from tests.support.firmware import firmware_path
 from tests.support.gdb_session import gdb_batch, need_gdb
 from tests.support.gdbext_cli import gdbext
 from tests.support.qemu_runs import icount
+from tests.support.scratch import scratch
 from tests.truth.genhtml import genhtml
 
 BOARD = "mps2-an385"
@@ -26,7 +26,7 @@ BOARD = "mps2-an385"
 @cache
 def recorded(program: str, variant: str, *words: str) -> Path:
     """A repeatable recording."""
-    path = Path(mkdtemp()) / f"{program}{variant}.rec"
+    path = scratch() / f"{program}{variant}.rec"
     elf = firmware_path(program, BOARD, variant)
     extra = icount(load_board(BOARD))
     done = gdbext(
@@ -38,7 +38,7 @@ def recorded(program: str, variant: str, *words: str) -> Path:
 
 def ask(verb: str, *words: object) -> dict[str, Any]:
     """The JSON answer."""
-    done = gdbext(verb, *words, "--json", runtime=Path(mkdtemp()))
+    done = gdbext(verb, *words, "--json", runtime=scratch())
     assert done.status == 0, done.err
     answer: dict[str, Any] = json.loads(done.out)
     assert answer["schema"] == f"gdbext/{verb}/1"
