@@ -53,7 +53,7 @@ class CliContext(Context):
     def workspace(self, options: argparse.Namespace) -> Workspace:
         """The recording that FILE names, with the symbols of --elf."""
         with progress_bar() as progress:
-            workspace = open_workspace(options.file, options.elf, progress)
+            workspace = open_workspace(options.file, options.elf, progress, options.symbols)
             workspace.refresh()
         return workspace
 
@@ -81,7 +81,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"gdbext {gdbext.__version__}")
         return 0
     made = find_command(words[0], "cli")
-    ours = words[1 : words.index("--")] if "--" in words else words[1:]
+    ours = words[1:]
+    for border in ("--", "--gdb"):  # what follows is for QEMU, or for GDB
+        ours = ours[: ours.index(border)] if border in ours else ours
     if made is not None and ("-h" in ours or "--help" in ours):
         return _help(words[:1])
     if "--traceback" in ours:

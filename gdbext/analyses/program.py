@@ -138,8 +138,9 @@ def changed_blocks(
     if changed and wrong and same_file is not True:
         where = min(blocks.address[block] for block in changed)
         raise SymbolError(
-            f"{symbols.path}: not the program that was recorded: {len(changed)} of {n_in_file} "
-            f"executed blocks have other bytes, the first at {where:#x}; give the ELF that ran"
+            f"{symbols.file_at(where)}: not the program that was recorded: {len(changed)} of "
+            f"{n_in_file} executed blocks have other bytes, the first at {where:#x}; give the ELF "
+            "that ran"
         )
     return frozenset(changed)
 

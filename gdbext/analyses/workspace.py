@@ -25,7 +25,8 @@ from gdbext.analyses.tasks import TasksReport, report_tasks
 from gdbext.analyses.timeline import Timeline
 from gdbext.analyses.tree import CallTree, Pruning, report_tree
 from gdbext.coverage.measure import Settings, measure
-from gdbext.errors import SymbolError, UsageError
+from gdbext.errors import SymbolError, TraceFormatError, UsageError
+from gdbext.placed import PlacedElf
 from gdbext.recording.reader import Recording
 from gdbext.replay.branchlog import LogTotals, write_branch_log
 from gdbext.replay.calls import NodeKind
@@ -36,7 +37,7 @@ from gdbext.replay.slices import SliceReplay
 from gdbext.symbols import Symbols
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from gdbext.analyses.places import TailRun
     from gdbext.analyses.tail import TailInsn
@@ -74,6 +75,7 @@ class Workspace:
         elf: Path | None,
         progress: Callable[[float], None] | None = None,
         meta: dict[str, Any] | None = None,
+        others: Sequence[PlacedElf] = (),
     ) -> None:
         """Open a recording (file or live directory) and the program that ran.
 
@@ -81,6 +83,7 @@ class Workspace:
             elf: None takes the file that the recording names.
             progress: told the part of a replay that is done, 0 to 1.
             meta: what the launcher knows of a live recording that the recorder does not.
+            others: ELF files that ran beside the program; none takes those the recording names.
 
         Raises:
             TraceFormatError: the recording cannot be read.
@@ -89,7 +92,9 @@ class Workspace:
         """
         self.recording = Recording.open(recording)
         self.meta = {**(meta or {}), **self.recording.meta}
-        self.symbols = Symbols.open(elf or self._elf_of_recording())
+        self.symbols = Symbols.open(
+            elf or self._elf_of_recording(), others=others or self._others_of_recording()
+        )
         self._progress = progress
         self._check_machine()
         vectors, resets = self._vectors()
@@ -407,9 +412,31 @@ class Workspace:
             raise UsageError(f"{path}: the recorded program is gone; give it with --elf ELF")
         return Path(path)
 
+    def _others_of_recording(self) -> list[PlacedElf]:
+        named = self.meta.get("elf_others", [])
+        if not isinstance(named, list) or not all(
+            isinstance(each, dict)
+            and isinstance(each.get("path"), str)
+            and isinstance(each.get("address"), int | None)
+            for each in named
+        ):
+            raise TraceFormatError(f"{self.recording.path}: META: elf_others is no list of files")
+        others = [PlacedElf(Path(each["path"]), each["address"]) for each in named]
+        for other in others:
+            if not other.path.is_file():
+                raise UsageError(
+                    f"{other.path}: ran beside the program, and is gone; give all such files with "
+                    "--symbols FILE@ADDRESS"
+                )
+        return others
+
     def _is_same_file(self) -> bool | None:
         recorded = self.meta.get("elf_sha256")
-        return None if recorded is None else recorded == self.symbols.sha256
+        if recorded is None:
+            return None
+        # The hashes of files beside it are not recorded.
+        same = recorded == self.symbols.sha256
+        return None if same and len(self.symbols.entries) > 1 else same
 
     def _check_machine(self) -> None:
         target = str(self.meta.get("target", ""))
@@ -421,7 +448,7 @@ class Workspace:
 
     def _vectors(self) -> tuple[dict[int, int], set[int]]:
         """Handlers with their kind, and reset entries, from the vector table or the ELF's entry."""
-        resets = {self.symbols.entry}
+        resets = set(self.symbols.entries)
         vectors = self._vector_table()
         resets |= {vector.handler for vector in vectors if vector.number == RESET}
         kinds: dict[int, int] = {}

@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
 from gdbext.commands.registry import Argument
+from gdbext.errors import UsageError
+from gdbext.placed import PlacedElf, parse_placed
 
 __all__ = [
     "BOARD",
+    "BOARD_OR_ATTACH",
     "CALL_SITES_OF",
     "DEPTH",
     "ELF_FILE",
@@ -20,8 +24,10 @@ __all__ = [
     "JSON",
     "MIN_PERCENT",
     "NO_INLINED",
+    "PROGRAM",
     "QEMU_ARGS",
     "RECORDING",
+    "SYMBOLS",
     "count",
     "instruction",
     "percentage",
@@ -63,6 +69,14 @@ def seconds(text: str) -> float:
     return value
 
 
+def placed(text: str) -> PlacedElf:
+    """An ELF file and where it lies: `FILE` or `FILE@ADDRESS`."""
+    try:
+        return parse_placed(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 NO_INLINED: Final = Argument(
     "--no-inlined", "Count inlined functions as part of those that hold their code."
 )
@@ -86,6 +100,19 @@ ELF_OPTION: Final = Argument(
     doors=("cli",),
 )
 
+SYMBOLS: Final = Argument(
+    "--symbols",
+    "An ELF file beside it, from ADDR on, as boot.elf@0x8000.",
+    metavar="ELF@ADDR",
+    parse=placed,
+    many=True,
+    completes="file",
+    doors=("cli",),
+)
+
+PROGRAM: Final = (ELF_OPTION, SYMBOLS)
+"""What was recorded: for commands that take a recording."""
+
 DEPTH: Final = Argument(
     "--depth", "Levels shown; what is at the top has 1.", metavar="N", parse=count
 )
@@ -102,7 +129,7 @@ CALL_SITES_OF: Final = (
     Argument("FUNCTION", "The function: NAME, FILE:NAME or 0xADDRESS.", completes="function"),
     Argument("--top", "Call sites shown (default: all).", metavar="N", parse=count),
     JSON,
-    ELF_OPTION,
+    *PROGRAM,
 )
 """What `callers` and `callees` take."""
 
@@ -115,5 +142,7 @@ BOARD: Final = Argument(
     required=True,
     completes="board",
 )
+
+BOARD_OR_ATTACH: Final = replace(BOARD, required=False)
 
 QEMU_ARGS: Final = Argument("QEMU-ARGS", "Arguments added to QEMU's, as they are.", rest=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gdbext.commands._options import ELF_OPTION, JSON, RECORDING, count
+from gdbext.commands._options import JSON, PROGRAM, RECORDING, count
 from gdbext.commands.context import print_json, tell_entry
 from gdbext.commands.registry import Argument, command
 from gdbext.render.functions import render_function
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         ),
         Argument("--top", "Rows in each table (default 10).", metavar="N", parse=count),
         JSON,
-        ELF_OPTION,
+        *PROGRAM,
     ],
     needs=["recording"],
 )

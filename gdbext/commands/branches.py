@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gdbext.commands._coverage import FILTERS, coverage_settings
-from gdbext.commands._options import ELF_OPTION, JSON, RECORDING, count
+from gdbext.commands._options import JSON, PROGRAM, RECORDING, count
 from gdbext.commands.context import print_json
 from gdbext.commands.registry import Argument, command
 from gdbext.errors import UsageError
@@ -59,7 +59,7 @@ GDB_ROWS: Final = 100
         ),
         *FILTERS,
         JSON,
-        ELF_OPTION,
+        *PROGRAM,
     ],
     needs=["recording"],
 )

@@ -13,10 +13,11 @@ from gdbext.target.boot import read_launch_meta
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from gdbext.analyses.workspace import Workspace
+    from gdbext.placed import PlacedElf
     from gdbext.render.page import Page
     from gdbext.target.control import ControlClient
 
@@ -80,14 +81,21 @@ class Context(ABC):
 
 
 def open_workspace(
-    recording: Path, elf: Path | None, progress: Callable[[float], None] | None = None
+    recording: Path,
+    elf: Path | None,
+    progress: Callable[[float], None] | None = None,
+    others: Sequence[PlacedElf] = (),
 ) -> Workspace:
-    """A workspace on a file or a live directory, with what the launcher knows of the latter."""
+    """A workspace on a file or a live directory, with what the launcher knows of the latter.
+
+    Args:
+        others: ELF files beside the program; none: those that the recording names.
+    """
     # Only now: loading it takes longer than all else, and many commands need none of it.
     from gdbext.analyses.workspace import Workspace
 
     meta = read_launch_meta(recording) if recording.is_dir() else None
-    return Workspace(recording, elf, progress, meta)
+    return Workspace(recording, elf, progress, meta, others)
 
 
 def print_json(context: Context, verb: str, content: dict[str, Any]) -> None:

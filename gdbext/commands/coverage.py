@@ -14,7 +14,7 @@ from gdbext.commands._coverage import (
     is_below,
     write_html,
 )
-from gdbext.commands._options import ELF_OPTION, JSON, RECORDING
+from gdbext.commands._options import JSON, PROGRAM, RECORDING
 from gdbext.commands.context import print_json
 from gdbext.commands.registry import Argument, command
 from gdbext.render.coverage import render_coverage, render_uncovered
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         HTML,
         *LIMITS,
         JSON,
-        ELF_OPTION,
+        *PROGRAM,
     ],
     needs=["recording"],
 )

@@ -4,21 +4,20 @@
 from __future__ import annotations
 
 import os
-import shlex
 import signal
 import subprocess
 import sysconfig
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import gdbext
+from gdbext.commands._launching import GDB_ARGUMENTS, TARGET_ARGUMENTS, target_of
 from gdbext.commands._leftovers import tell_leftovers
-from gdbext.commands._options import BOARD, ELF_FILE, QEMU_ARGS
-from gdbext.commands.registry import Argument, command
+from gdbext.commands.registry import command
 from gdbext.errors import TargetError
-from gdbext.target.boards import load_board
-from gdbext.target.boot import boot_for_gdb
+from gdbext.mi.symbol_files import symbol_file_words
+from gdbext.target.boot import attach_with_program, boot_for_gdb
 from gdbext.target.gdb_binary import find_gdb
 
 if TYPE_CHECKING:
@@ -26,8 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import FrameType
 
+    from gdbext.commands._launching import Target
     from gdbext.commands.context import Context
-    from gdbext.target.boards import Board
+    from gdbext.target.attach import AttachedQemu
     from gdbext.target.launch import Emulator
 
 
@@ -36,33 +36,21 @@ if TYPE_CHECKING:
     "Start a program halted in QEMU, and GDB on it with the trace commands.",
     description=(
         "Your .gdbinit is read as usual. The guest's output appears in the terminal. QEMU ends\n"
-        "with GDB. The variable GDB names another one than gdb-multiarch."
+        "with GDB; one that was attached to runs on. The variable GDB names another debugger than\n"
+        "gdb-multiarch."
     ),
-    arguments=[
-        ELF_FILE,
-        BOARD,
-        Argument(
-            "--gdb-args",
-            "Words added to GDB's command line, as --gdb-args='-x FILE -ex \"break main\"'.",
-            metavar="ARGS",
-            many=True,
-            parse=shlex.split,
-        ),
-        QEMU_ARGS,
-    ],
+    arguments=[*TARGET_ARGUMENTS, *GDB_ARGUMENTS],
     doors=["cli"],
 )
 def debug(context: Context, options: argparse.Namespace) -> int:
     """Run GDB in the foreground until it ends; its exit status."""
-    board = load_board(options.board)
+    target = target_of(options)
     gdb = find_gdb()
+    # Before QEMU starts: a file may be wrong.
+    symbol_words = symbol_file_words(target.others)
     tell_leftovers()
-    gdb_args = [word for words in options.gdb_args for word in words]
-    with (
-        _terminal_signals_are_gdbs(),
-        boot_for_gdb(board, options.elf, extra_args=options.qemu_args) as emulator,
-    ):
-        command_line = gdb_command(gdb, board, options.elf, emulator, gdb_args)
+    with _terminal_signals_are_gdbs(), _qemu(target) as emulator:
+        command_line = gdb_command(gdb, target, emulator, symbol_words)
         try:
             debugger = subprocess.Popen(command_line, env=_gdb_environment())
         except OSError as error:
@@ -76,24 +64,39 @@ def debug(context: Context, options: argparse.Namespace) -> int:
                 debugger.wait()
 
 
+@contextmanager
+def _qemu(target: Target) -> Iterator[Emulator | AttachedQemu]:
+    if target.attachment is not None:
+        with closing(
+            attach_with_program(target.attachment, target.board, target.elf, target.others)
+        ) as attached:
+            yield attached
+        return
+    with boot_for_gdb(
+        target.board, target.elf, extra_args=target.qemu_args, others=target.others
+    ) as emulator:
+        yield emulator
+
+
 def gdb_command(
-    gdb: Path, board: Board, elf: Path, emulator: Emulator, gdb_args: Sequence[str]
+    gdb: Path, target: Target, emulator: Emulator | AttachedQemu, symbol_words: Sequence[str]
 ) -> list[str]:
     """GDB's command line: our commands loaded and the target connected, then the user's words."""
     loader = Path(gdbext.__file__).resolve().parent / "gdb" / "load.py"
+    architecture = target.board.gdb_architecture
     return [
         str(gdb),
         "-q",
-        "-iex",
-        f"set architecture {board.gdb_architecture}",
-        str(elf),
+        *(["-iex", f"set architecture {architecture}"] if architecture else []),
+        str(target.elf),
+        *symbol_words,
         "-x",
         str(loader),
         "-ex",
         f"set gdbext control {emulator.control_path}",
         "-ex",
-        f"target remote 127.0.0.1:{emulator.gdb_port}",
-        *gdb_args,
+        f"target remote {emulator.gdb_address}",
+        *target.gdb_args,
     ]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from gdbext.commands._coverage import FILTERS, check_lines, coverage_settings
 from gdbext.commands._exports import LINE_FORMATS, Exported, export_lines, put
-from gdbext.commands._options import ELF_OPTION, RECORDING
+from gdbext.commands._options import PROGRAM, RECORDING
 from gdbext.commands.registry import Argument, command
 from gdbext.errors import UsageError
 from gdbext.render.numbers import counted
@@ -116,7 +116,7 @@ FORMATS: Final = {
             completes="file",
         ),
         *FILTERS,
-        ELF_OPTION,
+        *PROGRAM,
     ],
     needs=["recording"],
 )

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gdbext.analyses.tree import Pruning
-from gdbext.commands._options import DEPTH, ELF_OPTION, JSON, MIN_PERCENT, RECORDING, count
+from gdbext.commands._options import DEPTH, JSON, MIN_PERCENT, PROGRAM, RECORDING, count
 from gdbext.commands._pictures import PICTURE, draw_graph
 from gdbext.commands.context import print_json
 from gdbext.commands.registry import Argument, command
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         ),
         PICTURE,
         JSON,
-        ELF_OPTION,
+        *PROGRAM,
     ],
     needs=["recording"],
 )

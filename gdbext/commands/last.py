@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from gdbext.commands._options import ELF_OPTION, JSON, RECORDING, count
+from gdbext.commands._options import JSON, PROGRAM, RECORDING, count
 from gdbext.commands.context import print_json
 from gdbext.commands.registry import Argument, command
 from gdbext.errors import UsageError
@@ -37,7 +37,7 @@ MAX_INSNS: Final = 1_000_000
         Argument("--line", "Show source lines."),
         Argument("--call", "Show functions."),
         JSON,
-        ELF_OPTION,
+        *PROGRAM,
     ],
     needs=["recording"],
 )

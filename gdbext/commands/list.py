@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gdbext.commands._coverage import FILTERS, coverage_settings
-from gdbext.commands._options import ELF_OPTION, JSON, RECORDING
+from gdbext.commands._options import JSON, PROGRAM, RECORDING
 from gdbext.commands.context import print_json
 from gdbext.commands.registry import Argument, command
 from gdbext.render.listing import render_listing
@@ -33,7 +33,7 @@ _PLACES = tuple(a for a in FILTERS if a.name in ("--source-map", "--exclusions")
         Argument("NAME", "A function or a source file.", completes="function"),
         *_PLACES,
         JSON,
-        ELF_OPTION,
+        *PROGRAM,
     ],
     needs=["recording"],
 )

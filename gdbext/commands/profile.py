@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gdbext.commands._options import ELF_OPTION, JSON, NO_INLINED, RECORDING, count
+from gdbext.commands._options import JSON, NO_INLINED, PROGRAM, RECORDING, count
 from gdbext.commands.context import print_json
 from gdbext.commands.registry import Argument, command
 from gdbext.render.profile import render_profile
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         Argument("--top", "Functions shown (default 20).", metavar="N", parse=count),
         NO_INLINED,
         JSON,
-        ELF_OPTION,
+        *PROGRAM,
     ],
     needs=["recording"],
 )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gdbext import nativelib
 from gdbext.commands._leftovers import tell_leftovers
-from gdbext.commands._options import BOARD, ELF_FILE, QEMU_ARGS, count, seconds
+from gdbext.commands._options import BOARD, ELF_FILE, QEMU_ARGS, SYMBOLS, count, seconds
 from gdbext.commands._saving import save
 from gdbext.commands.registry import Argument, command
 from gdbext.errors import ControlError, GdbextError, TargetError
@@ -52,6 +52,7 @@ FINISH_TIMEOUT_S: Final = 60.0
     arguments=[
         ELF_FILE,
         BOARD,
+        SYMBOLS,
         Argument(
             "-o",
             "The recording to write.",
@@ -90,6 +91,7 @@ def record(context: Context, options: argparse.Namespace) -> int:
             options.elf,
             recorder=RecorderOptions(record=True, insns=options.insns or 0),
             extra_args=options.qemu_args,
+            others=options.symbols,
             data_directory=data,
             stdin=_stdin(),
         ) as emulator,

@@ -41,6 +41,8 @@ class Argument:
     """An option that may be given several times; a positional one that takes all words left."""
     rest: bool = False
     """All words after `--`."""
+    tail: bool = False
+    """An option that takes all words after it, up to `--`."""
     default: Any = None
     choices: tuple[str, ...] = ()
     completes: Completion | None = None
@@ -69,6 +71,8 @@ class Argument:
             name = f"{self.name}..." if self.many else self.name
             return f"[{name}]" if self.optional else name
         text = self.name if self.is_flag else f"{self.name} {self.metavar}"
+        if self.tail:
+            return f"[{text}...]"
         if self.required:
             return text
         return f"[{text}]..." if self.many else f"[{text}]"
@@ -102,7 +106,8 @@ class Command:
         prefix = "trace" if door == "gdb" else "gdbext"
         arguments = self.arguments_at(door)
         ordered = [a for a in arguments if not a.is_option and not a.rest]
-        ordered += [a for a in arguments if a.is_option]
+        ordered += [a for a in arguments if a.is_option and not a.tail]
+        ordered += [a for a in arguments if a.tail]
         ordered += [a for a in arguments if a.rest]
         return " ".join([prefix, self.name, *(argument.usage() for argument in ordered)])
 
@@ -127,12 +132,19 @@ class Command:
         if rest_argument is not None and "--" in words:
             cut = words.index("--")
             words, rest = words[:cut], words[cut + 1 :]
+        tail: list[str] = []
+        tail_argument = next((argument for argument in arguments if argument.tail), None)
+        if tail_argument is not None and tail_argument.name in words:
+            cut = words.index(tail_argument.name)
+            words, tail = words[:cut], words[cut + 1 :]
         parser = _Parser(self, door)
         for argument in arguments:
             parser.add(argument)
         options = parser.parse_intermixed_args(words)
         if rest_argument is not None:
             setattr(options, rest_argument.destination, rest)
+        if tail_argument is not None:
+            setattr(options, tail_argument.destination, tail)
         # An argument of another door is never given, but the command may look at it.
         for argument in self.arguments:
             if not hasattr(options, argument.destination):
@@ -223,7 +235,7 @@ class _Parser(argparse.ArgumentParser):
         self._name = f"trace {made.name}" if door == "gdb" else made.name
 
     def add(self, argument: Argument) -> None:
-        if argument.rest:
+        if argument.rest or argument.tail:
             return
         words: dict[str, Any] = {}
         if argument.is_flag:

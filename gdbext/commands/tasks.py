@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gdbext.commands._options import ELF_OPTION, JSON, RECORDING, count
+from gdbext.commands._options import JSON, PROGRAM, RECORDING, count
 from gdbext.commands.context import print_json
 from gdbext.commands.registry import Argument, command
 from gdbext.render.interrupts import render_tasks
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         RECORDING,
         Argument("--top", "Tasks shown (default 20).", metavar="N", parse=count),
         JSON,
-        ELF_OPTION,
+        *PROGRAM,
     ],
     needs=["recording"],
 )

@@ -9,7 +9,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Final
 
-from gdbext.commands._options import ELF_OPTION, RECORDING, count, instruction
+from gdbext.commands._options import PROGRAM, RECORDING, count, instruction
 from gdbext.commands.registry import Argument, command
 from gdbext.errors import UsageError
 from gdbext.render.timeline import left_out_text, render_timeline
@@ -57,7 +57,7 @@ _COLUMNS: Final = (
         ),
         Argument("--json", "Print JSON lines with stable keys instead of a table."),
         Argument("--csv", "Print comma-separated values instead of a table."),
-        ELF_OPTION,
+        *PROGRAM,
     ],
     needs=["recording"],
 )

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from gdbext.analyses.tree import Pruning
 from gdbext.commands._options import (
     DEPTH,
-    ELF_OPTION,
     JSON,
     MIN_PERCENT,
     NO_INLINED,
+    PROGRAM,
     RECORDING,
     count,
 )
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         PICTURE,
         NO_INLINED,
         JSON,
-        ELF_OPTION,
+        *PROGRAM,
     ],
     needs=["recording"],
 )

@@ -30,6 +30,8 @@ class GuestConsole:
         self._kept = bytearray()
         self._input: int | None = None
         self._output: int | None = None
+        self._foreign_end: int | None = None
+        """Can be read once a QEMU that was not started here has ended."""
         self.dropped_bytes = 0
         """Of the beginning: the transcript keeps the newest MAX_KEPT_BYTES."""
 
@@ -43,10 +45,25 @@ class GuestConsole:
         self._loop.watch(self._output, self._read)
         return guest_input, guest_output
 
+    def open_foreign(self, end: int) -> None:
+        """Take part in the life of a QEMU whose console is not here.
+
+        Args:
+            end: a descriptor that can be read once it has ended; it stays the caller's.
+        """
+        self.close()
+        self._foreign_end = end
+        self._loop.watch(end, self._forget_foreign)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the console comes to us: not that of a QEMU that ran before."""
+        return self._foreign_end is None
+
     @property
     def is_open(self) -> bool:
         """Whether QEMU may still write; False once it has ended and everything was read."""
-        return self._output is not None
+        return self._output is not None or self._foreign_end is not None
 
     @property
     def text(self) -> str:
@@ -68,6 +85,8 @@ class GuestConsole:
         Raises:
             TargetError: QEMU has ended, or the guest has not read what was typed before.
         """
+        if self._foreign_end is not None:
+            raise TargetError("this QEMU was not started here: type into its own console")
         if self._input is None:
             raise TargetError("QEMU has ended; nobody reads the input")
         try:
@@ -84,6 +103,7 @@ class GuestConsole:
         if self._output is not None:
             self._read()
         self._close_output()
+        self._forget_foreign()
         if self._input is not None:
             os.close(self._input)
             self._input = None
@@ -103,6 +123,11 @@ class GuestConsole:
                 del self._kept[:excess]
                 self.dropped_bytes += excess
             self._listener(data)
+
+    def _forget_foreign(self) -> None:
+        if self._foreign_end is not None:
+            self._loop.forget(self._foreign_end)
+            self._foreign_end = None
 
     def _close_output(self) -> None:
         if self._output is not None:

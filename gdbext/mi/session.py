@@ -12,19 +12,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 import gdbext
-from gdbext.errors import DebuggerError, TargetError
+from gdbext.errors import DebuggerError, GdbextError, TargetError
 from gdbext.mi.breakpoints import BreakpointTable
 from gdbext.mi.debugger import Debugger, Listener
 from gdbext.mi.guest import GuestConsole
 from gdbext.mi.loop import Loop
 from gdbext.mi.stops import Stop
-from gdbext.target.boot import boot_for_gdb
+from gdbext.mi.symbol_files import symbol_file_words
+from gdbext.target.boot import attach_with_program, boot_for_gdb
 from gdbext.target.gdb_binary import find_gdb
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
+    from gdbext.placed import PlacedElf
+    from gdbext.target.attach import AttachedQemu, Attachment
     from gdbext.target.boards import Board
     from gdbext.target.launch import Emulator
 
@@ -50,6 +53,10 @@ class Setup:
     """Load the commands below `trace` at once; else `load_trace_commands` does."""
     quiet: bool = False
     """QEMU's own messages are not passed on to our standard error."""
+    others: Sequence[PlacedElf] = ()
+    """ELF files that run beside the program."""
+    attachment: Attachment | None = None
+    """The QEMU to work with, which runs already; None: start one."""
 
 
 class SessionListener(Listener, Protocol):
@@ -69,7 +76,7 @@ class DebugSession:
         self.breakpoints = BreakpointTable()
         self._listener = listener
         self._debugger: Debugger | None = None
-        self._emulator: Emulator | None = None
+        self._emulator: Emulator | AttachedQemu | None = None
         self._has_trace_commands = False
 
     def __enter__(self) -> DebugSession:
@@ -90,7 +97,7 @@ class DebugSession:
         return self._debugger
 
     @property
-    def emulator(self) -> Emulator:
+    def emulator(self) -> Emulator | AttachedQemu:
         """QEMU; the session must have been started."""
         assert self._emulator is not None, "start the session first"
         return self._emulator
@@ -141,8 +148,10 @@ class DebugSession:
         return lost
 
     def close(self) -> None:
-        """End GDB and QEMU, and remove the live recording."""
+        """End GDB and QEMU, and remove the live recording; a QEMU that ran before runs on."""
         if self._debugger is not None:
+            if self._emulator is not None and not self._emulator.is_ours:
+                self._detach(self._debugger)
             self._debugger.close()
         if self._emulator is not None:
             self._emulator.close()
@@ -231,7 +240,7 @@ class DebugSession:
             command.append("-nx")
         if setup.board.gdb_architecture:
             command += ["-iex", f"set architecture {setup.board.gdb_architecture}"]
-        command += [str(setup.elf), *setup.gdb_args]
+        command += [str(setup.elf), *symbol_file_words(setup.others), *setup.gdb_args]
         environment = {**os.environ, "GDBEXT_SITE_PACKAGES": sysconfig.get_path("purelib")}
         self._has_trace_commands = False
         self._debugger = Debugger(command, environment, self.loop, self._listener, self.breakpoints)
@@ -246,12 +255,20 @@ class DebugSession:
             self.load_trace_commands()
 
     def _start_qemu(self) -> None:
+        setup = self.setup
+        if setup.attachment is not None:
+            self._emulator = attach_with_program(
+                setup.attachment, setup.board, setup.elf, setup.others
+            )
+            self.guest.open_foreign(self._emulator.end_descriptor)
+            return
         guest_input, guest_output = self.guest.open()
         try:
             self._emulator = boot_for_gdb(
                 self.setup.board,
                 self.setup.elf,
                 extra_args=self.setup.qemu_args,
+                others=self.setup.others,
                 stdin=guest_input,
                 stdout=guest_output,
                 quiet=self.setup.quiet,
@@ -262,8 +279,8 @@ class DebugSession:
 
     def _connect(self) -> None:
         self._name_recorder()
-        port = self.emulator.gdb_port
-        self.debugger.command(f"-target-select remote 127.0.0.1:{port}", START_TIMEOUT_S)
+        address = self.emulator.gdb_address
+        self.debugger.command(f"-target-select remote {address}", START_TIMEOUT_S)
 
     def _name_recorder(self) -> None:
         if self._has_trace_commands:
@@ -280,6 +297,14 @@ class DebugSession:
         return []
 
     # Ending.
+
+    def _detach(self, debugger: Debugger) -> None:
+        """Let an attached QEMU run on without GDB and its breakpoints, as GDB does at its end."""
+        with suppress(GdbextError):
+            if debugger.is_alive and debugger.state == "running":
+                self.interrupt(_NOTICE_TIMEOUT_S)
+            if debugger.is_alive and debugger.state == "stopped":
+                debugger.command("-target-detach", _NOTICE_TIMEOUT_S)
 
     def _notice_end(self) -> None:
         """QEMU has closed its output while the program ran: let GDB see it, or tell it."""

@@ -4,18 +4,16 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gdbext.commands._launching import GDB_ARGUMENTS, TARGET_ARGUMENTS, target_of
 from gdbext.commands._leftovers import tell_leftovers
-from gdbext.commands._options import BOARD, ELF_FILE, QEMU_ARGS
 from gdbext.commands._signals import orderly_end
 from gdbext.commands.registry import Argument, command
 from gdbext.errors import GdbextError, TargetError
-from gdbext.target.boards import load_board
 
 if TYPE_CHECKING:
     import argparse
@@ -36,8 +34,7 @@ if TYPE_CHECKING:
         "or quits."
     ),
     arguments=[
-        ELF_FILE,
-        BOARD,
+        *TARGET_ARGUMENTS,
         Argument(
             "-x",
             "Do what a file says first.",
@@ -53,14 +50,7 @@ if TYPE_CHECKING:
             parse=Path,
             completes="file",
         ),
-        Argument(
-            "--gdb-args",
-            "Words added to GDB's command line, as --gdb-args='-nx'.",
-            metavar="ARGS",
-            many=True,
-            parse=shlex.split,
-        ),
-        QEMU_ARGS,
+        *GDB_ARGUMENTS,
     ],
     doors=["cli"],
 )
@@ -71,7 +61,7 @@ def repl(context: Context, options: argparse.Namespace) -> int:
     from gdbext.repl.screen import Screen
     from gdbext.repl.shell import Shell
 
-    board = load_board(options.board)
+    target = target_of(options)
     tell_leftovers()
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
     with ExitStack() as stack:
@@ -82,10 +72,12 @@ def repl(context: Context, options: argparse.Namespace) -> int:
         colour = interactive and "NO_COLOR" not in os.environ
         screen = Screen(console=console, colour=colour)
         setup = Setup(
-            board,
-            options.elf,
-            qemu_args=options.qemu_args,
-            gdb_args=[word for words in options.gdb_args for word in words],
+            target.board,
+            target.elf,
+            qemu_args=target.qemu_args,
+            gdb_args=target.gdb_args,
+            others=target.others,
+            attachment=target.attachment,
         )
         shell = Shell(setup, screen)
         stack.callback(shell.close)

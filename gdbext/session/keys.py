@@ -239,7 +239,19 @@ SESSION: Final = Keys(
             "QEMU's command line instead of a board; {elf} stands for the firmware.",
         ),
         "qemu-args": Key(_TEXTS, "Arguments added to QEMU's."),
-        "gdb-architecture": Key(Text("a text"), "For GDB's `set architecture`, with `qemu`."),
+        "symbols": Key(
+            ListOf(Text("a file name, or FILE@ADDRESS")),
+            "ELF files that run beside the firmware, relative to the session's file.",
+        ),
+        "attach": Key(
+            Text("HOST:PORT"), "A QEMU that runs, instead of a board: where it serves GDB."
+        ),
+        "control": Key(
+            Text("a file name"), "With `attach`: the recorder's socket, relative to this file."
+        ),
+        "gdb-architecture": Key(
+            Text("a text"), "For GDB's `set architecture`, with `qemu` or `attach`."
+        ),
         "timeout_s": Key(Real("a time in seconds"), "For the whole session (default 300)."),
         "variables": Key(Named(_SCALAR, "names with values"), "Values for `${name}`."),
         "matrix": Key(

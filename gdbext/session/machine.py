@@ -16,10 +16,13 @@ from gdbext.session.context import RecordingContext
 from gdbext.session.goals import ConsoleGoal, ExitGoal, Goal, InsnsGoal, PlaceGoal, TimeGoal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
     from types import TracebackType
 
     from gdbext.analyses.workspace import Workspace
+    from gdbext.placed import PlacedElf
+    from gdbext.target.attach import Attachment
     from gdbext.target.boards import Board
 
 __all__ = ["Machine", "StepBy"]
@@ -44,10 +47,29 @@ class Machine:
     asked for in time, and TargetError where GDB or QEMU fails.
     """
 
-    def __init__(self, board: Board, elf: Path, qemu_args: tuple[str, ...] = ()) -> None:
-        """`start` starts it."""
+    def __init__(
+        self,
+        board: Board,
+        elf: Path,
+        qemu_args: Sequence[str] = (),
+        others: Sequence[PlacedElf] = (),
+        attachment: Attachment | None = None,
+    ) -> None:
+        """`start` starts it.
+
+        Args:
+            others: ELF files that run beside the program.
+            attachment: a QEMU that runs already; None: start one.
+        """
         setup = Setup(
-            board, elf, qemu_args=qemu_args, init_files=False, trace_commands=False, quiet=True
+            board,
+            elf,
+            qemu_args=qemu_args,
+            init_files=False,
+            trace_commands=False,
+            quiet=True,
+            others=others,
+            attachment=attachment,
         )
         self.session = DebugSession(setup, self)
         self.log: list[str] = []
@@ -158,6 +180,10 @@ class Machine:
         if place:
             goal = PlaceGoal(place, self.break_at(place, temporary=True))
         elif console or console_matches:
+            if not self.session.guest.is_here:
+                raise UsageError(
+                    "run-until console: a QEMU that was not started here has its own console"
+                )
             pattern = console_matches or re.escape(console)
             goal = ConsoleGoal(
                 console or console_matches, self.session.guest, pattern, self._read_until

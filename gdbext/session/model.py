@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from gdbext.errors import ConfigError
+from gdbext.errors import ConfigError, UsageError
+from gdbext.placed import PlacedElf, parse_placed
 from gdbext.session.document import (
     Items,
     Keyed,
@@ -22,7 +23,8 @@ from gdbext.session.document import (
 )
 from gdbext.session.keys import SESSION
 from gdbext.session.shapes import ListOf, Named, Plain
-from gdbext.target.boards import Board, load_board
+from gdbext.target.attach import Attachment, parse_attachment
+from gdbext.target.boards import Board, load_board, unnamed_board
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -73,6 +75,10 @@ class Case:
     firmware: Path
     board: Board
     qemu_args: tuple[str, ...]
+    others: tuple[PlacedElf, ...]
+    """ELF files that run beside the firmware."""
+    attachment: Attachment | None
+    """The QEMU that runs already; None: one is started."""
     timeout_s: float
     variables: dict[str, str | int | float | bool]
     save_recording: str
@@ -142,6 +148,8 @@ def _case(path: Path, document: Keyed, chosen: Mapping[str, Value]) -> Case:
         firmware=firmware,
         board=_board(read, values, document),
         qemu_args=tuple(words.split() if isinstance(words, str) else words),
+        others=_others(read, values, path),
+        attachment=_attachment(read, values, path),
         timeout_s=read.get("timeout_s", TIMEOUT_S),
         variables={key: value for key, value in variables.items() if value is not None},
         save_recording=read.get("save-recording", "on-failure"),
@@ -177,9 +185,12 @@ def _is_used(node: Node, name: str) -> bool:
 
 
 def _board(read: Mapping[str, Any], nodes: Mapping[str, Node], document: Keyed) -> Board:
-    if ("board" in read) == ("qemu" in read):
-        has = "both" if "board" in read else "neither"
-        raise error_at(document, f"write one of 'board' and 'qemu'; the session has {has}")
+    given = [key for key in ("board", "qemu", "attach") if key in read]
+    if len(given) != 1:
+        has = " and ".join(given) or "none"
+        raise error_at(
+            document, f"write one of 'board', 'qemu' and 'attach'; the session has {has}"
+        )
     if "board" in read:
         name = read["board"]
         if name.endswith((".yaml", ".yml")):
@@ -188,19 +199,39 @@ def _board(read: Mapping[str, Any], nodes: Mapping[str, Node], document: Keyed) 
             return load_board(name)
         except ConfigError as error:
             raise error_at(nodes["board"], str(error)) from None
+    architecture = read.get("gdb-architecture", "")
+    if "attach" in read:
+        return unnamed_board(gdb_architecture=architecture, path=document.path)
     program, *arguments = read["qemu"]
-    return Board(
-        name="custom",
-        description="",
-        qemu=program,
-        args=tuple(arguments),
-        cpu="",
-        gdb_architecture=read.get("gdb-architecture", ""),
-        target="",
-        vector_table=None,
-        icount=None,
-        path=document.path,
-    )
+    return unnamed_board(program, tuple(arguments), architecture, document.path)
+
+
+def _others(
+    read: Mapping[str, Any], nodes: Mapping[str, Node], path: Path
+) -> tuple[PlacedElf, ...]:
+    try:
+        return tuple(
+            parse_placed(str(path.parent / Path(text).expanduser()))
+            for text in read.get("symbols", [])
+        )
+    except UsageError as error:
+        raise error_at(nodes["symbols"], f"symbols: {error}") from None
+
+
+def _attachment(
+    read: Mapping[str, Any], nodes: Mapping[str, Node], path: Path
+) -> Attachment | None:
+    if "attach" not in read:
+        if "control" in read:
+            raise error_at(nodes["control"], "control goes with attach: HOST:PORT")
+        return None
+    if "qemu-args" in read:
+        raise error_at(nodes["qemu-args"], "qemu-args cannot reach a QEMU that runs already")
+    control = path.parent / Path(read["control"]).expanduser() if "control" in read else None
+    try:
+        return parse_attachment(read["attach"], control)
+    except UsageError as error:
+        raise error_at(nodes["attach"], str(error).removeprefix("--")) from None
 
 
 def _short(value: Value) -> str:

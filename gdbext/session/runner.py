@@ -90,7 +90,7 @@ def run_case(case: Case, artifacts: Path) -> CaseResult:
     """Run one case to its end, and leave its files in `artifacts`."""
     started = time.monotonic()
     result = CaseResult(case.name, case.label, str(case.path), "passed", 0.0)
-    machine = Machine(case.board, case.firmware, case.qemu_args)
+    machine = Machine(case.board, case.firmware, case.qemu_args, case.others, case.attachment)
     try:
         artifacts.mkdir(parents=True, exist_ok=True)
         result.artifacts = str(artifacts)

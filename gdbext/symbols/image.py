@@ -84,6 +84,13 @@ class Image:
             ranges = [(s.address, s.address + s.memory_size) for s in self.segments if s.executable]
         return sorted(ranges)
 
+    @property
+    def load_address(self) -> int:
+        """Where the file's content begins: its lowest section that has bytes in the file."""
+        loaded = [(s.address, s.address + s.file_size) for s in self.segments if s.file_size]
+        inside = [s.address for s in self.sections if any(a <= s.address < b for a, b in loaded)]
+        return min(inside or [low for low, _ in loaded], default=0)
+
     def read(self, data: bytes, address: int, size: int) -> bytes | None:
         """Bytes [address, address + size) as loaded, out of the file's `data`.
 

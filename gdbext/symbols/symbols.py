@@ -19,6 +19,7 @@ from gdbext.symbols.dwarf import Anchors
 from gdbext.symbols.image import Image, file_sha256, read_file
 from gdbext.symbols.index import Index, index_from_json, index_to_json, read_index
 from gdbext.symbols.intervals import Intervals
+from gdbext.symbols.joined import Part, join
 from gdbext.symbols.model import Function, InlineFrame, LineRow, Mode, SourceLine, Vector
 from gdbext.symbols.names import Names
 from gdbext.symbols.sources import Sources, source_line, source_lines
@@ -28,14 +29,26 @@ from gdbext.symbols.vectors import read_vectors
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from gdbext.placed import PlacedElf
+    from gdbext.symbols.sources import DebugReader
+
 
 class Symbols:
-    """Functions, lines and bytes of one linked ELF file, by link address.
+    """Functions, lines and bytes of a linked ELF file, by address in memory.
 
+    Other files may lie beside it (`open`); then they are looked up as if they were part of it.
     Look-ups that need debug information raise SymbolError if it is damaged.
     """
 
-    def __init__(self, index: Index, data: bytes, debug: DebugStore, cache: Cache) -> None:
+    def __init__(
+        self,
+        index: Index,
+        data: bytes,
+        debug: DebugReader,
+        cache: Cache,
+        files: Sequence[tuple[Image, int]] = (),
+    ) -> None:
+        """Args: files: images with their distance from their link addresses, this one's first."""
         self._index = index
         self._image = index.image
         self._data = data
@@ -43,6 +56,7 @@ class Symbols:
         self._cache = cache
         self.kept: dict[str, Any] = {}
         """What others worked out from this file alone, for as long as it is open."""
+        self._files = files or [(index.image, 0)]
         self._code_ranges = index.image.executable_ranges()
         self._named = [replace(f, place=self.line_at) for f in index.functions]
         self._named_bodies = Intervals((f.address, f.end) for f in self._named)
@@ -51,29 +65,35 @@ class Symbols:
 
     @classmethod
     def open(
-        cls, path: Path | str, cache_dir: Path | Literal["default"] | None = "default"
+        cls,
+        path: Path | str,
+        cache_dir: Path | Literal["default"] | None = "default",
+        others: Sequence[PlacedElf] = (),
     ) -> Self:
         """Read an ELF file, or what the cache keeps of it; `cache_dir` None uses no cache.
 
+        Args:
+            others: files that lie in memory beside it.
+
         Raises:
-            SymbolError: not there, no ELF file, damaged, not linked, or of another machine.
+            SymbolError: not there, no ELF file, damaged, not linked, or of another machine; or two
+                files have code at the same address.
         """
-        path = Path(path)
-        data = read_file(path)
-        cache = Cache(
-            default_directory() if cache_dir == "default" else cache_dir, file_sha256(data)
-        )
-        stored = cache.load("index")
-        if stored is not None:
-            index = index_from_json(path, stored)
-            return cls(index, data, DebugStore(index.image, data, index.anchors(), cache), cache)
-
-        def debug_store(image: Image, anchors: Anchors) -> DebugStore:
-            return DebugStore(image, data, anchors, cache)
-
-        index = read_index(path, data, debug_store)
-        cache.store("index", index_to_json(index))
-        return cls(index, data, debug_store(index.image, index.anchors()), cache)
+        folder = default_directory() if cache_dir == "default" else cache_dir
+        index, data, debug, cache = _opened(Path(path), folder)
+        if not others:
+            return cls(index, data, debug, cache)
+        parts = [Part(index, data, debug, 0)]
+        for other in others:
+            index, data, debug, _ = _opened(other.path, folder)
+            linked = index.image.load_address
+            bias = 0 if other.address is None else other.address - linked
+            parts.append(Part(index, data, debug, bias))
+        joined, whole, reader = join(parts)
+        together = " ".join(f"{part.index.image.sha256}@{part.bias:x}" for part in parts)
+        cache = Cache(folder, file_sha256(together.encode()))
+        files = [(part.index.image, part.bias) for part in parts]
+        return cls(joined, whole, reader, cache, files)
 
     def load_bytes(self, part: str) -> bytes | None:
         """What `store_bytes` stored, in this session or an earlier one; None: nothing."""
@@ -117,6 +137,23 @@ class Symbols:
     def entry(self) -> int:
         """Entry address without the Thumb bit."""
         return self._image.entry
+
+    @property
+    def load_address(self) -> int:
+        """Link address at which the file's content begins."""
+        return self._files[0][0].load_address
+
+    @property
+    def entries(self) -> list[int]:
+        """Entry addresses of the file and those beside it, without the Thumb bit."""
+        return [image.entry + bias for image, bias in self._files]
+
+    def file_at(self, address: int) -> Path:
+        """The ELF file that has code at `address`; the first where none has."""
+        for image, bias in self._files:
+            if any(low <= address - bias < high for low, high in image.executable_ranges()):
+                return image.path
+        return self.path
 
     @property
     def m_profile(self) -> bool | None:
@@ -331,3 +368,20 @@ class Symbols:
     @cached_property
     def _names(self) -> Names:
         return Names(self._functions)
+
+
+def _opened(path: Path, folder: Path | None) -> tuple[Index, bytes, DebugStore, Cache]:
+    """One file's index, bytes, debug information and cache, which is read where it can be."""
+    data = read_file(path)
+    cache = Cache(folder, file_sha256(data))
+
+    def debug_store(image: Image, anchors: Anchors) -> DebugStore:
+        return DebugStore(image, data, anchors, cache)
+
+    stored = cache.load("index")
+    if stored is not None:
+        index = index_from_json(path, stored)
+    else:
+        index = read_index(path, data, debug_store)
+        cache.store("index", index_to_json(index))
+    return index, data, debug_store(index.image, index.anchors()), cache

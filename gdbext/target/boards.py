@@ -18,7 +18,7 @@ from gdbext.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["ELF_MARK", "Board", "board_directories", "boards", "load_board"]
+__all__ = ["ELF_MARK", "Board", "board_directories", "boards", "load_board", "unnamed_board"]
 
 ELF_MARK = "{elf}"
 
@@ -76,6 +76,29 @@ def load_board(name: str) -> Board:
         known = ", ".join(sorted(found)) or "none"
         raise ConfigError(f"unknown board '{name}'{_nearest(name, found)}; boards: {known}")
     return _read_board(path)
+
+
+def unnamed_board(
+    qemu: str = "", args: tuple[str, ...] = (), gdb_architecture: str = "", path: Path = Path()
+) -> Board:
+    """A board that has no file: a command line of QEMU's, or a QEMU that runs already.
+
+    Args:
+        gdb_architecture: empty: GDB takes it from the program.
+        path: the file that names it.
+    """
+    return Board(
+        name="custom",
+        description="",
+        qemu=qemu,
+        args=args,
+        cpu="",
+        gdb_architecture=gdb_architecture,
+        target="",
+        vector_table=None,
+        icount=None,
+        path=path,
+    )
 
 
 def boards() -> list[Board]:

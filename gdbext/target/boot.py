@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gdbext.errors import TargetError
 from gdbext.target import qemu_binary
+from gdbext.target.attach import attach
 from gdbext.target.launch import NO_OPTIONS, Emulator, RecorderOptions, launch
 from gdbext.target.ports import free_port
 
@@ -17,10 +18,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from gdbext.placed import PlacedElf
+    from gdbext.target.attach import AttachedQemu, Attachment
     from gdbext.target.boards import Board
     from gdbext.target.qemu_binary import QemuBinary
 
-__all__ = ["LAUNCH_FILE", "boot", "boot_for_gdb", "check_elf", "launch_meta", "read_launch_meta"]
+__all__ = [
+    "LAUNCH_FILE",
+    "attach_with_program",
+    "boot",
+    "boot_for_gdb",
+    "check_elf",
+    "launch_meta",
+    "read_launch_meta",
+    "write_launch_meta",
+]
 
 LAUNCH_FILE: Final = "launch.json"
 """Beside a live recording: the META keys that the launcher adds (docs/trace-format.md)."""
@@ -33,12 +45,16 @@ def boot(
     recorder: RecorderOptions = NO_OPTIONS,
     gdb_port: int | None = None,
     extra_args: Sequence[str] = (),
+    others: Sequence[PlacedElf] = (),
     data_directory: Path | None = None,
     stdin: int | None = None,
     stdout: int = 1,
     quiet: bool = False,
 ) -> Emulator:
     """Start the board's QEMU with the program and the recorder (see `launch`).
+
+    Args:
+        others: ELF files that run beside the program; who has QEMU load them is `extra_args`.
 
     Raises:
         TargetError: QEMU is missing, or the program is no readable ELF file.
@@ -63,8 +79,9 @@ def boot(
         environment=qemu.environment,
     )
     try:
-        meta = launch_meta(board, elf, qemu, emulator.command)
-        (emulator.directory / LAUNCH_FILE).write_text(json.dumps(meta, indent=2) + "\n")
+        write_launch_meta(
+            emulator.directory, launch_meta(board, elf, qemu, emulator.command, others)
+        )
     except OSError as error:
         emulator.close()
         raise TargetError(f"{error.filename}: cannot be written: {error.strerror}") from error
@@ -76,6 +93,7 @@ def boot_for_gdb(
     elf: Path,
     *,
     extra_args: Sequence[str] = (),
+    others: Sequence[PlacedElf] = (),
     stdin: int | None = None,
     stdout: int = 1,
     quiet: bool = False,
@@ -91,6 +109,7 @@ def boot_for_gdb(
             elf,
             gdb_port=free_port(),
             extra_args=extra_args,
+            others=others,
             stdin=stdin,
             stdout=stdout,
             quiet=quiet,
@@ -108,20 +127,52 @@ def boot_for_gdb(
     raise AssertionError
 
 
+def attach_with_program(
+    wanted: Attachment, board: Board, elf: Path, others: Sequence[PlacedElf] = ()
+) -> AttachedQemu:
+    """The recorder of a running QEMU, and beside its recording what is known of the program.
+
+    Raises:
+        ControlError, TargetError: as `attach`; or the program is no readable ELF file.
+    """
+    check_elf(elf, board)
+    qemu = attach(wanted)
+    try:
+        write_launch_meta(qemu.directory, _program_meta(board, elf, others))
+    except OSError as error:
+        qemu.close()
+        raise TargetError(f"{error.filename}: cannot be written: {error.strerror}") from error
+    return qemu
+
+
 def launch_meta(
-    board: Board, elf: Path, qemu: QemuBinary, command: Sequence[str]
+    board: Board,
+    elf: Path,
+    qemu: QemuBinary,
+    command: Sequence[str],
+    others: Sequence[PlacedElf] = (),
 ) -> dict[str, Any]:
     """The META keys that say how QEMU was started."""
+    started = {"qemu_version": qemu.version_text, "qemu_args": list(command[1:])}
+    return {**started, **_program_meta(board, elf, others)}
+
+
+def _program_meta(board: Board, elf: Path, others: Sequence[PlacedElf]) -> dict[str, Any]:
     meta: dict[str, Any] = {
-        "qemu_version": qemu.version_text,
-        "qemu_args": list(command[1:]),
         "elf_path": str(elf.absolute()),
         "board": board.name,
         "cpu": board.cpu,
     }
+    if others:
+        meta["elf_others"] = [other.to_json() for other in others]
     if board.vector_table is not None:
         meta["vector_table"] = board.vector_table
     return meta
+
+
+def write_launch_meta(directory: Path, meta: dict[str, Any]) -> None:
+    """Leave the META keys beside a live recording. Raises OSError."""
+    (directory / LAUNCH_FILE).write_text(json.dumps(meta, indent=2) + "\n")
 
 
 def read_launch_meta(directory: Path) -> dict[str, Any]:

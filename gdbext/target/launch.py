@@ -109,6 +109,7 @@ class Emulator:
     _output: _Output
     keep_directory: bool = False
     """`close` leaves the directory."""
+    is_ours = True
     _closed: bool = field(default=False, init=False)
 
     def __enter__(self) -> Emulator:
@@ -126,6 +127,11 @@ class Emulator:
     def control_path(self) -> Path:
         """The recorder's control socket."""
         return self.directory / "control"
+
+    @property
+    def gdb_address(self) -> str:
+        """For GDB's `target remote`."""
+        return f"127.0.0.1:{self.gdb_port}"
 
     def control(self, timeout_s: float | None = None) -> ControlClient:
         """A new client of the recorder."""

@@ -63,6 +63,18 @@ def test_words_after_two_dashes_are_qemus() -> None:
     assert options.qemu_args == ["-icount", "shift=5", "--", "-S"]
 
 
+def test_words_after_gdb_are_gdbs_up_to_qemus() -> None:
+    made = find_command("debug", "cli")
+    assert made is not None
+
+    words = ["a.elf", "--board", "b", "--gdb", "-x", "f", "--board", "--", "-S", "--gdb"]
+    options = made.parse(words, "cli")
+
+    assert (options.board, options.gdb) == ("b", ["-x", "f", "--board"])
+    assert options.qemu_args == ["-S", "--gdb"]
+    assert made.parse(["a.elf"], "cli").gdb == []
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -126,7 +126,15 @@ WRONG: list[tuple[str, str, bool]] = [
     ("- step\n", "1: a session must be keys such as 'firmware', 'board' and 'steps', not a", True),
     ("", "1: is empty", False),
     ("board: mps2-an385\nsteps: [step]\n", "1: no key 'firmware'", False),
-    ("firmware: app.elf\nsteps: [step]\n", "write one of 'board' and 'qemu'; the session ", False),
+    ("firmware: app.elf\nsteps: [step]\n", "write one of 'board', 'qemu' and 'attach'; the", False),
+    (HEAD + "attach: :1\nsteps: [step]\n", "the session has board and attach", False),
+    (HEAD + "control: c\nsteps: [step]\n", "3: control goes with attach: HOST:PORT", False),
+    (HEAD + "symbols: [b.elf@0]\nsteps: [step]\n", "b.elf: no such file; write FILE or", False),
+    (
+        "firmware: app.elf\nattach: host\nsteps: [step]\n",
+        "2: attach: 'host' is no HOST:PORT",
+        False,
+    ),
     ("firmware: no.elf\nboard: microbit\nsteps: [step]\n", "no.elf: no such file", False),
     (
         "firmware: app.elf\nboard: mps2\nsteps: [step]\n",
