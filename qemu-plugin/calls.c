@@ -44,6 +44,26 @@ void gx_stack_free(GxStack *s)
     *s = (GxStack){.frames = NULL};
 }
 
+/* Its node, below `parent`; where its caller has none of its own, it has none either. */
+static void place(GxReplay *r, GxFrame *frame, const GxFrame *caller, uint32_t parent, unsigned kind)
+{
+    const uint64_t before = r->tree.cut_calls;
+
+    if (caller && caller->cut) {
+        frame->node = caller->node;
+        r->tree.cut_calls++;
+    } else {
+        frame->node = gx_tree_child(&r->tree, parent, frame->fn, kind);
+    }
+    frame->cut = r->tree.cut_calls != before;
+}
+
+/* The node below which the function that runs calls from block `from`. */
+static uint32_t calling_node(GxReplay *r, const GxFrame *top, uint32_t from)
+{
+    return top->cut ? top->node : gx_calling_node(r, top->node, from);
+}
+
 static void push(GxReplay *r, GxStack *s, uint32_t parent, uint32_t id, GxFrame frame, unsigned kind)
 {
     if (!reserve(r, s)) {
@@ -51,8 +71,10 @@ static void push(GxReplay *r, GxStack *s, uint32_t parent, uint32_t id, GxFrame 
     }
     frame.fn = r->blocks.fn_first[id];
     frame.switched = r->blocks.flags[id] & GX_FLAG_SWITCH;
-    frame.node = gx_tree_child(&r->tree, parent, frame.fn, kind);
-    r->tree.nodes[frame.node].calls++;
+    place(r, &frame, s->n ? &s->frames[s->n - 1] : NULL, parent, kind);
+    if (!frame.cut) {
+        r->tree.nodes[frame.node].calls++;
+    }
     s->frames[s->n++] = frame;
     if (r->observed) {
         gx_slices_push(r, s, r->blocks.address[id], kind);
@@ -123,10 +145,10 @@ void gx_stack_copy_above(GxReplay *r, GxStack *to, const GxStack *from, uint32_t
     while (++at < from->n && from->frames[at].tail) {
     }
     for (; at < from->n && reserve(r, to); at++) {
+        const GxFrame *caller = &to->frames[to->n - 1];
         GxFrame frame = from->frames[at];
 
-        frame.node =
-            gx_tree_child(&r->tree, to->frames[to->n - 1].node, frame.fn, frame.tail ? GX_NODE_TAIL : GX_NODE_CALL);
+        place(r, &frame, caller, caller->node, frame.tail ? GX_NODE_TAIL : GX_NODE_CALL);
         to->frames[to->n++] = frame;
         if (r->observed) {
             gx_slices_copy(r, to, from);
@@ -188,7 +210,11 @@ static void tail_call(GxReplay *r, GxStack *s, uint32_t from, uint32_t id)
     /* Tail calls that go round need no more stack each time. */
     for (uint32_t i = s->n; i > 0; i--) {
         if (s->frames[i - 1].fn == fn && fn) {
-            r->tree.nodes[s->frames[i - 1].node].calls++;
+            if (s->frames[i - 1].cut) {
+                r->tree.cut_calls++;
+            } else {
+                r->tree.nodes[s->frames[i - 1].node].calls++;
+            }
             if (r->observed) {
                 gx_slices_cut(r, s, i, 0);
                 gx_slices_again(r, s, r->blocks.address[id]);
@@ -200,7 +226,7 @@ static void tail_call(GxReplay *r, GxStack *s, uint32_t from, uint32_t id)
             break;
         }
     }
-    push(r, s, gx_calling_node(r, top.node, from), id, (GxFrame){.ret = top.ret, .has_ret = top.has_ret, .tail = true},
+    push(r, s, calling_node(r, &top, from), id, (GxFrame){.ret = top.ret, .has_ret = top.has_ret, .tail = true},
          GX_NODE_TAIL);
 }
 
@@ -269,8 +295,7 @@ bool gx_calls_edge(GxReplay *r, GxStack *s, uint32_t from, uint32_t id)
         jump(r, s, from, id);
     } else if (kind == GX_END_CALL || kind == GX_END_CALL_INDIRECT) {
         r->stats.middle_entries += !b->is_entry[id] && b->fn_first[id];
-        push(r, s, gx_calling_node(r, top.node, from), id, (GxFrame){.ret = b->end[from], .has_ret = true},
-             GX_NODE_CALL);
+        push(r, s, calling_node(r, &top, from), id, (GxFrame){.ret = b->end[from], .has_ret = true}, GX_NODE_CALL);
     } else if (kind == GX_END_RETURN) {
         return do_return(r, s, id);
     } else if (kind == GX_END_JUMP_INDIRECT && top.has_ret && top.ret == address && group(s, s->n - 1) > 0) {

@@ -131,7 +131,7 @@ bool gx_probe_take(GxVcpu *v, const uint8_t *payload, const uint8_t *end)
     return true;
 }
 
-const GxProbe *gx_probe(const GxVcpu *v) { return v->probe.before == v->n_blocks + 1 ? &v->probe : NULL; }
+const GxProbe *gx_probe(const GxVcpu *v) { return gx_probe_pending(v) ? &v->probe : NULL; }
 
 bool gx_probe_exception(const GxProbe *p, uint32_t *number)
 {

@@ -70,6 +70,7 @@ typedef struct GxFrame {
     bool has_ret; /* false: how it was entered is not known */
     bool tail;
     bool switched; /* it loaded the stack pointer with something else */
+    bool cut;      /* the tree has no node for it: it counts at its caller's, and so does all that it calls */
 } GxFrame;
 
 typedef struct GxStack {
@@ -79,7 +80,7 @@ typedef struct GxStack {
     GxOpens slices; /* one for each frame, when the engine is observed */
 } GxStack;
 
-#define GX_STACK_MAX (1u << 18)
+#define GX_STACK_MAX (1u << 18) /* twin: MAX_OPEN_CALLS in gdbext/replay/calls.py */
 
 typedef struct GxTask {
     GxStack stack;

@@ -60,7 +60,11 @@ void gx_replay_free(GxReplay *r)
     free(r->other_arrivals);
     free(r->continued);
     free(r->cuts);
+    free(r->first_cut);
+    free(r->next_cut);
     free(r->traps);
+    free(r->first_trap);
+    free(r->next_trap);
     free(r->vectors.slots);
     free(r->resets.slots);
     free(r->call_ends.slots);
@@ -105,11 +109,15 @@ static bool reserve_blocks(GxReplay *r, uint32_t need)
         !resize(&b->site, sizeof(*b->site), capacity) || !gx_node_blocks_reserve(&r->node_blocks, capacity) ||
         !resize(&b->sizes_at, sizeof(*b->sizes_at), capacity) ||
         !resize(&r->other_arrivals, sizeof(*r->other_arrivals), capacity) ||
+        !resize(&r->first_cut, sizeof(*r->first_cut), capacity) ||
+        !resize(&r->first_trap, sizeof(*r->first_trap), capacity) ||
         !resize(&r->continued, sizeof(*r->continued), capacity) || !gx_edges_reserve(&r->edges, capacity)) {
         return false;
     }
     memset(b->site + old, 0, (capacity - old) * sizeof(*b->site));
     memset(r->other_arrivals + old, 0, (capacity - old) * sizeof(*r->other_arrivals));
+    memset(r->first_cut + old, 0, (capacity - old) * sizeof(*r->first_cut));
+    memset(r->first_trap + old, 0, (capacity - old) * sizeof(*r->first_trap));
     memset(r->continued + old, 0, (capacity - old) * sizeof(*r->continued));
     memset(r->edges.successors + old, 0, (capacity - old) * sizeof(*r->edges.successors));
     if (!old) {

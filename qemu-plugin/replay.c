@@ -30,24 +30,9 @@ static void add_cut(GxReplay *r, const GxVcpu *v, uint32_t begun)
     const uint32_t block = v->prev;
 
     gx_count_in_node(r, node_of(v), block, r->blocks.n_insns[block] - begun, 1);
-    for (uint32_t i = r->n_cuts; i > 0; i--) {
-        if (r->cuts[i - 1].block == block && r->cuts[i - 1].begun == begun) {
-            r->cuts[i - 1].count++;
-            return;
-        }
+    if (!gx_cut_count(r, block, begun)) {
+        fail(r, "no memory for the table of cut blocks", 0);
     }
-    if (r->n_cuts == r->cuts_capacity) {
-        const uint32_t capacity = r->cuts_capacity ? r->cuts_capacity * 2 : 256;
-        GxCut *cuts = realloc(r->cuts, capacity * sizeof(*cuts));
-
-        if (!cuts) {
-            fail(r, "no memory for the table of cut blocks", 0);
-            return;
-        }
-        r->cuts = cuts;
-        r->cuts_capacity = capacity;
-    }
-    r->cuts[r->n_cuts++] = (GxCut){.block = block, .begun = begun, .count = 1};
 }
 
 /* The block before was left in the middle, and this one begins: how much of it counts? */
@@ -131,7 +116,8 @@ static void step(GxReplay *r, GxVcpu *v, uint32_t id)
     }
     if (!s->flags[k]) {
         s->count[k]++;
-    } else if (gx_engine_quick(r, &v->engine, v->prev, id, s->flags[k], v->n_insns) || gx_engine_step(r, v, id)) {
+    } else if ((!gx_probe_pending(v) && gx_engine_quick(r, &v->engine, v->prev, id, s->flags[k], v->n_insns)) ||
+               gx_engine_step(r, v, id)) {
         r->edges.edges[edge].count++;
     } else {
         r->other_arrivals[id]++;
@@ -251,7 +237,7 @@ static bool run_predicted(GxReplay *r, GxVcpu *v, uint64_t n)
 
         if (r->strides.record && r->strides.record->on) { /* a stride of tokens */
             usual = run_plain(r, v, &n, true);
-        } else if (!v->cut && !v->trap_event) {
+        } else if (!v->cut && !v->trap_event && !gx_probe_pending(v)) {
             n -= gx_strides_run(r, v, n);
             if (n >= GX_STRIDE_RUN && gx_stride_begin(r, v, NULL, 0)) {
                 usual = run_plain(r, v, &n, true);
@@ -364,7 +350,7 @@ static bool stride_of_tokens(GxReplay *r, GxVcpu *v, const uint8_t *raw, size_t 
         }
         gx_stride_end(r, v, raw);
     }
-    if (!fits || v->cut || v->trap_event) {
+    if (!fits || v->cut || v->trap_event || gx_probe_pending(v)) {
         return false;
     }
     if (gx_strides_tokens(r, v, raw, length, room)) {

@@ -158,7 +158,9 @@ typedef struct GxReplay {
     uint32_t n_cuts, cuts_capacity;
     GxTrap *traps;
     uint32_t n_traps, traps_capacity;
-    GxAddressSet vectors; /* handler entries: from the vector table, and learned */
+    uint32_t *first_cut, *next_cut; /* newest row about a block, by block id; the one before it, by row; both plus 1 */
+    uint32_t *first_trap, *next_trap; /* the same by `from` */
+    GxAddressSet vectors;             /* handler entries: from the vector table, and learned */
     GxAddressSet resets;
     GxAddressSet call_ends; /* addresses that a call returns to */
     GxHandlerFn *handler_fns;
@@ -242,6 +244,7 @@ int gx_task_find(GxReplay *r, const GxEngine *e, uint64_t address, GxFit at_leas
 bool gx_probe_take(GxVcpu *v, const uint8_t *payload, const uint8_t *end);
 /* Registers at the beginning of the block that comes next; NULL: they were not read. */
 const GxProbe *gx_probe(const GxVcpu *v);
+static inline bool gx_probe_pending(const GxVcpu *v) { return v->probe.before == v->n_blocks + 1; }
 /* Cortex-M: the exception number, 0 in thread mode. False: not known; as for all of these, also where p is NULL. */
 bool gx_probe_exception(const GxProbe *p, uint32_t *number);
 /* Cortex-M: this is how a handler begins; */
@@ -269,6 +272,12 @@ GxContext gx_probe_below(const GxLevel *level);
 uint64_t gx_switch_distance(const GxEngine *e, const GxContext *place);
 /* The running task is suspended by such a routine. */
 void gx_switch_place(GxEngine *e, GxContext *place);
+
+/* records.c */
+/* The row of the traps table: an index into r->traps. */
+uint32_t gx_trap_row(GxReplay *r, uint32_t from, uint32_t begun, uint32_t to, uint32_t source);
+/* A block was left after `begun` instructions. False: no memory. */
+bool gx_cut_count(GxReplay *r, uint32_t block, uint32_t begun);
 
 /* traps.c */
 void gx_trap_learn(GxReplay *r, uint64_t address);
@@ -306,7 +315,7 @@ static inline void gx_engine_charge(GxReplay *r, GxEngine *e, uint64_t n_insns)
     }
     e->charged = n_insns;
 }
-/* As gx_engine_step(), for the usual calls and returns. False: it is none of them, and nothing was done. */
+/* As gx_engine_step(), for the usual calls and returns, where no probe is pending. False: it is none of them, and nothing was done. */
 static inline bool gx_engine_quick(GxReplay *r, GxEngine *e, uint32_t from, uint32_t id, uint32_t flags,
                                    uint64_t n_insns)
 {
@@ -316,7 +325,7 @@ static inline bool gx_engine_quick(GxReplay *r, GxEngine *e, uint32_t from, uint
     if (r->observed) {
         return false;
     }
-    if (flags & GX_EDGE_CALL) {
+    if ((flags & GX_EDGE_CALL) && !top->cut) {
         const uint32_t site = r->blocks.site[from];
         uint32_t node = r->tree.nodes[top->node].last_child;
 

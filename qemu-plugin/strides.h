@@ -98,10 +98,14 @@ typedef struct GxStrides {
     uint32_t *path; /* strides gone through since a state that may come again */
     uint32_t *seen; /* hashes of beginnings */
     GxStrideRecord *record;
-    int64_t score;    /* blocks that strides of tokens have saved, */
-    uint32_t looks;   /* in so many looks for one; */
-    uint32_t resting; /* tokens for which none is looked for now, */
-    uint32_t rest;    /* and last time */
+    int64_t score;      /* blocks that strides of tokens have saved, */
+    uint32_t looks;     /* in so many looks for one; */
+    uint32_t resting;   /* tokens for which none is looked for now, */
+    uint32_t rest;      /* and last time */
+    GxStrideBegin last; /* what gx_stride_find() was asked last, and its answer */
+    uint32_t last_hash;
+    uint32_t last_id;
+    bool last_known;
 } GxStrides;
 
 struct GxReplay;
@@ -116,7 +120,7 @@ uint64_t gx_strides_tokens(struct GxReplay *r, struct GxVcpu *v, const uint8_t *
 void gx_strides_flush(struct GxReplay *r);
 void gx_strides_clear(struct GxReplay *r);
 /* The number of the stride that begins so; 0: there is none, and *hash is for *gx_stride_slot(). */
-uint32_t gx_stride_find(const GxStrides *s, const GxStrideBegin *begin, uint32_t *hash);
+uint32_t gx_stride_find(GxStrides *s, const GxStrideBegin *begin, uint32_t *hash);
 void gx_stride_begin_of(const struct GxVcpu *v, GxStrideBegin *begin);
 uint32_t gx_stride_token(const uint8_t *raw, size_t length, size_t pos);
 /* Its number is free for another one. */

@@ -9,30 +9,6 @@
 
 /* --- entry --------------------------------------------------------------------------------------------------------------- */
 
-static uint32_t trap_index(GxReplay *r, uint32_t from, uint32_t begun, uint32_t to, uint32_t source)
-{
-    for (uint32_t i = r->n_traps; i > 0; i--) {
-        const GxTrap *t = &r->traps[i - 1];
-
-        if (t->from == from && t->begun == begun && t->to == to && t->source == source) {
-            return i - 1;
-        }
-    }
-    if (r->n_traps == r->traps_capacity) {
-        const uint32_t capacity = r->traps_capacity ? r->traps_capacity * 2 : 256;
-        GxTrap *traps = realloc(r->traps, capacity * sizeof(*traps));
-
-        if (!traps) {
-            r->error = "no memory for the trap table";
-            return 0;
-        }
-        r->traps = traps;
-        r->traps_capacity = capacity;
-    }
-    r->traps[r->n_traps] = (GxTrap){.from = from, .begun = begun, .to = to, .source = source};
-    return r->n_traps++;
-}
-
 /*
  * A handler's address is known now: edges from indirect branches to it are the engine's from now on. What was counted as
  * an edge before is told (`late`), so that the caller can begin anew with the addresses learned.
@@ -117,7 +93,7 @@ void gx_trap_enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, b
                                 ? GX_TRAP_SOURCE_PROBE
                             : v->trap_event ? GX_TRAP_SOURCE_EVENT
                                             : GX_TRAP_SOURCE_INFERRED;
-    const uint32_t trap = trap_index(r, interrupted.from, interrupted.begun, id, source);
+    const uint32_t trap = gx_trap_row(r, interrupted.from, interrupted.begun, id, source);
     const unsigned kind = trap_kind(r, v, interrupted, address, tail_chained);
     GxHandler *h = gx_handler(r, address);
     GxLevel *level;

@@ -83,7 +83,7 @@ uint32_t gx_tree_child(GxTree *t, uint32_t parent, uint32_t fn, unsigned kind)
     if ((n = gx_tree_find(t, parent, fn, kind))) {
         return n;
     }
-    if (t->nodes[parent].depth >= GX_NODE_DEPTH_MAX || t->count >= GX_NODES_MAX) {
+    if (parent && (t->nodes[parent].depth >= GX_NODE_DEPTH_MAX || t->count >= GX_NODES_MAX)) {
         t->cut_calls++;
         return parent;
     }

@@ -21,7 +21,8 @@ enum {
     GX_NODE_INLINED = 7 /* a function that is part of its parent's code: nothing runs in it but what it calls */
 };
 
-#define GX_NODES_MAX      (4u << 20)
+/* Twins: MAX_PATHS and MAX_DEPTH in gdbext/replay/calls.py. */
+#define GX_NODES_MAX      (1u << 20)
 #define GX_NODE_DEPTH_MAX 1000
 
 typedef struct GxNode {
@@ -55,7 +56,8 @@ bool gx_tree_init(GxTree *t);
 void gx_tree_free(GxTree *t);
 /* The child of `parent` for fn; 0: there is none. */
 uint32_t gx_tree_find(GxTree *t, uint32_t parent, uint32_t fn, unsigned kind);
-/* The same, made when new. Where the tree is full or too deep: `parent` itself, and it is counted. */
+/* The same, made when new. Where the tree is full or too deep: `parent` itself, and it is
+ * counted; but what is at the top always gets one. */
 uint32_t gx_tree_child(GxTree *t, uint32_t parent, uint32_t fn, unsigned kind);
 
 /* A root of the tree turns out to be of another kind. */

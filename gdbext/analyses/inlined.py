@@ -48,7 +48,7 @@ def with_inlined(
         new = tree.add(new_of[row.parent], row.function, row.kind, row.depth)
         tree.calls[new] += row.calls
         tree.insns[new] += row.self_insns
-        for chain_number, n_insns in moved[n].items():
+        for chain_number, n_insns in moved.get(n, {}).items():
             tree.insns[new] -= n_insns
             tree.insns[tree.inlined(new, chains.chains[chain_number], numbers)] += n_insns
         new_of.append(new)
@@ -93,7 +93,7 @@ class _Tree:
 
 def _insns_of_chains(
     node_blocks: Iterable[NodeBlock], blocks: BlockTable, chains: InlineChains
-) -> defaultdict[int, dict[int, int]]:
+) -> dict[int, dict[int, int]]:
     """Instructions by node and chain, those that no inlined function has left out."""
     insns: defaultdict[int, dict[int, int]] = defaultdict(dict)
     of_block: dict[int, list[int]] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gdbext.analyses.inlined import is_outermost
 from gdbext.analyses.refs import numbered
-from gdbext.analyses.repairs import repairs_of
+from gdbext.analyses.repairs import TREE_LIMITS, repairs_of
 from gdbext.replay.calls import Cost
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ class Profile:
             "instructions": self.instructions,
             "functions": [row.to_json() for row in self.functions],
             "contexts": [context.to_json() for context in self.contexts],
+            "limits": dict(TREE_LIMITS),
             "repairs": self.repairs,
         }
 

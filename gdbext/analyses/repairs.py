@@ -3,12 +3,20 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+
+from gdbext.replay.calls import MAX_DEPTH, MAX_OPEN_CALLS, MAX_PATHS
 
 if TYPE_CHECKING:
     from gdbext.analyses.program import Program
 
-__all__ = ["repairs_of"]
+__all__ = ["TREE_LIMITS", "repairs_of"]
+
+TREE_LIMITS: Final = MappingProxyType(
+    {"depth": MAX_DEPTH, "paths": MAX_PATHS, "open_calls": MAX_OPEN_CALLS}
+)
+"""How much the tree of calls holds: levels, nodes, and calls that are open at once."""
 
 # Fields of Stats; the others count what is ordinary (traps, switches, device accesses).
 _REPAIRS: Final = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from gdbext.analyses.refs import Name, numbered
-from gdbext.analyses.repairs import repairs_of
+from gdbext.analyses.repairs import TREE_LIMITS, repairs_of
 from gdbext.errors import UsageError
 from gdbext.replay.calls import NodeKind, TreeRow
 
@@ -121,6 +121,7 @@ class CallTree:
             "deepest": [name._asdict() for name in self.deepest],
             "hidden_nodes": self.more,
             "nodes": [root.to_json() for root in self.roots],
+            "limits": dict(TREE_LIMITS),
             "repairs": self.repairs,
         }
 

@@ -9,12 +9,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["HANDLER_KINDS", "CallTables", "Cost", "HandlerRow", "NodeKind", "TaskRow", "TreeRow"]
+__all__ = [
+    "HANDLER_KINDS",
+    "MAX_DEPTH",
+    "MAX_OPEN_CALLS",
+    "MAX_PATHS",
+    "CallTables",
+    "Cost",
+    "HandlerRow",
+    "NodeKind",
+    "TaskRow",
+    "TreeRow",
+]
+
+
+MAX_DEPTH: Final = 1000
+"""Depth of the tree. Twins of these three: qemu-plugin/tree.h and engine.h."""
+MAX_PATHS: Final = 1 << 20
+"""Nodes of the tree, its root among them."""
+MAX_OPEN_CALLS: Final = 1 << 18
+"""Activations of a stack; the outermost half of a deeper one is forgotten."""
 
 
 class NodeKind(IntEnum):

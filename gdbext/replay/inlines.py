@@ -16,7 +16,7 @@ from gdbext.replay.library import CNodeBlock
 from gdbext.replay.replay import Replay
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from gdbext.recording.blocks import BlockTable
     from gdbext.replay.functions import FunctionNumbers
@@ -94,8 +94,8 @@ class InlineReplay(Replay):
         )
         self._chains = chains
 
-    def run(self, progress: Callable[[float], None] | None = None) -> list[NodeBlock]:
-        """Replay; executions by node, whose numbers are those of `calls()`.
+    def run(self, progress: Callable[[float], None] | None = None) -> Iterator[NodeBlock]:
+        """Replay; executions by node, whose numbers are those of `calls()`, before the next replay.
 
         Raises:
             TraceFormatError: the recording is damaged.
@@ -108,7 +108,7 @@ class InlineReplay(Replay):
         self._lib.gx_replay_inlined(handle, 0, len(sites), ctypes.c_void_p(first))
         self._replay_new(progress)
         self._settle(handle)
-        return [
-            NodeBlock(row.node, row.block, row.lost, row.count)
-            for row in self._copy(self._lib.gx_replay_node_blocks, CNodeBlock)
-        ]
+        n = int(self._lib.gx_replay_node_blocks(handle, None, 0))
+        out = (CNodeBlock * n)()
+        self._lib.gx_replay_node_blocks(handle, out, n)
+        return (NodeBlock(row.node, row.block, row.lost, row.count) for row in out)

@@ -259,15 +259,32 @@ class Replay:
         if lib.gx_replay_costs(handle, costs, n_functions):
             raise NativeError("no memory for the costs of functions")
         return CallTables(
-            nodes=[
-                TreeRow(n.parent, n.fn, NodeKind(n.kind), n.depth, n.calls, n.self, n.inclusive)
-                for n in self._copy(lib.gx_replay_nodes, CNode)
-            ],
+            nodes=self._read_nodes(handle),
             costs=[Cost(c.calls, c.self, c.inclusive) for c in costs],
             handlers=[_row(HandlerRow, h) for h in self._copy(lib.gx_replay_handlers, CHandler)],
             tasks=[_row(TaskRow, t) for t in self._copy(lib.gx_replay_tasks, CTask)],
             deepest=deepest.value,
             cut_calls=cut.value,
+        )
+
+    def _read_nodes(self, handle: int) -> list[TreeRow]:
+        """The tree. There may be a million nodes, so no object is made for each but its row."""
+        n = int(self._lib.gx_replay_nodes(handle, None, 0))
+        out = (CNode * n)()
+        self._lib.gx_replay_nodes(handle, out, n)
+        raw = memoryview(out).cast("B")
+        words, numbers = raw.cast("I"), raw.cast("Q")
+        size = ctypes.sizeof(CNode)
+
+        def column(field: str) -> memoryview:
+            place: int = getattr(CNode, field).offset
+            of = words if getattr(CNode, field).size == words.itemsize else numbers
+            return of[place // of.itemsize :: size // of.itemsize]
+
+        kinds = map(list(NodeKind).__getitem__, column("kind"))
+        rest = map(column, ("depth", "calls", "self", "inclusive"))
+        return list(
+            map(TreeRow._make, zip(column("parent"), column("fn"), kinds, *rest, strict=True))
         )
 
     def _stats(self) -> Stats:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The benchmark firmware (tests/firmware/bench.c), built for as many rounds as are wanted."""
+"""The benchmark firmware (tests/firmware/bench.c), built for as many rounds as are wanted; the same
+of the scheduler with three tasks (tests/firmware/engine/tasks.c)."""
 
 from __future__ import annotations
 
@@ -11,7 +12,14 @@ from typing import Final
 from tests.bench.machine import ROOT
 from tests.bench.processes import BenchError
 
-__all__ = ["GIGA", "bench_firmware", "did_its_work", "iterations_for", "iterations_of_insns"]
+__all__ = [
+    "GIGA",
+    "bench_firmware",
+    "did_its_work",
+    "iterations_for",
+    "iterations_of_insns",
+    "tasks_firmware",
+]
 
 GIGA: Final = 1_000_000_000
 INSNS_PER_ITERATION: Final = 81_000
@@ -26,13 +34,26 @@ def bench_firmware(board: str, iterations: int, *, fresh: bool = False) -> Path:
     Raises:
         BenchError: it cannot be built.
     """
-    build = f"build/bench-{iterations}"
-    name = f"{build}/bench-{'fresh-' if fresh else ''}{board}.elf"
-    command = ["make", "-s", "-C", str(_DIRECTORY), f"BUILD={build}", f"ITER={iterations}", name]
+    name = f"bench-{'fresh-' if fresh else ''}{board}.elf"
+    return _built(f"build/bench-{iterations}", name, f"ITER={iterations}")
+
+
+def tasks_firmware(board: str, rounds: int) -> Path:
+    """The ELF of three tasks under a scheduler, which work for so many rounds each.
+
+    Raises:
+        BenchError: it cannot be built.
+    """
+    return _built(f"build/tasks-{rounds}", f"tasks-{board}-O2.elf", f"ROUNDS={rounds}")
+
+
+def _built(build: str, name: str, length: str) -> Path:
+    path = f"{build}/{name}"
+    command = ["make", "-s", "-C", str(_DIRECTORY), f"BUILD={build}", length, path]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise BenchError(f"{' '.join(command)}: {(done.stderr or done.stdout).strip()}")
-    return _DIRECTORY / name
+    return _DIRECTORY / path
 
 
 def did_its_work(output: Path, iterations: int) -> None:

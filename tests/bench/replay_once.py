@@ -19,7 +19,7 @@ def main(recording_path: str, elf: str) -> None:
     workspace = Workspace(Path(recording_path), Path(elf))
     wall, cpu = time.monotonic(), time.process_time()
     workspace.refresh()
-    tables = workspace.program.tables
+    tables, calls = workspace.program.tables, workspace.program.calls
     wall, cpu = time.monotonic() - wall, time.process_time() - cpu
     json.dump(
         {
@@ -27,7 +27,9 @@ def main(recording_path: str, elf: str) -> None:
             "cpu_s": cpu,
             "n_insns": sum(tables.n_insns.values()),
             "n_blocks": sum(tables.n_blocks.values()),
-            "n_edges": len(tables.edges),
+            "n_traps": tables.stats.traps,
+            "n_switches": tables.stats.task_switches,
+            "n_paths": len(calls.nodes) - 1,
         },
         sys.stdout,
     )

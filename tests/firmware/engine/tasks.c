@@ -12,7 +12,9 @@
 
 #include "books.inc"
 
+#ifndef ROUNDS
 #define ROUNDS 40
+#endif
 #define N_TASKS 3
 #define STACK_WORDS 1024
 
