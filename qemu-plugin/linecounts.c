@@ -80,3 +80,11 @@ bool gx_line_counts(const GxLinePieces *p, const GxPlaces *at, GxLineRow *rows)
     free(copies);
     return true;
 }
+
+void gx_sums(const uint8_t *values, uint32_t n, uint32_t *sums)
+{
+    sums[0] = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sums[i + 1] = sums[i] + values[i];
+    }
+}

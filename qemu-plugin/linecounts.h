@@ -49,4 +49,7 @@ typedef struct GxLineRow {
 /* Fill a row for each line. False: no memory. */
 GX_PUBLIC bool gx_line_counts(const GxLinePieces *pieces, const GxPlaces *places, GxLineRow *rows);
 
+/* sums[i] is the sum of the values before i; one more than there are values. */
+GX_PUBLIC void gx_sums(const uint8_t *values, uint32_t n, uint32_t *sums);
+
 #endif

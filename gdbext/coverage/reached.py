@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import repeat
 from typing import TYPE_CHECKING
 
-from gdbext.coverage.linecounts import UNDECIDED
+from gdbext.coverage.linecounts import UNDECIDED, sums
 from gdbext.coverage.model import Ratio
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Reached:
     of its own that may have failed each time, else *missed*.
     """
 
-    counts: list[int]
+    counts: array[int]
     """Times begun."""
     proven: array[int]
     """Times that it certainly took effect and shows that its line ran; UNDECIDED: it was reached,
@@ -69,7 +69,7 @@ class Reached:
 def reach(layout: Layout, execution: Execution) -> Reached:
     """Lay what ran over the code."""
     addresses, n = layout.addresses, len(layout.addresses)
-    counts = [execution.insns.get(address, 0) for address in addresses]
+    counts = array("Q", map(execution.insns.get, addresses, repeat(0)))
     proven = array("q", counts)
     covered = bytearray(map(bool, counts))
     undecided = bytearray(n)
@@ -95,16 +95,12 @@ def reach(layout: Layout, execution: Execution) -> Reached:
         proven,
         layout.branches,
         decisions,
-        _sums(covered),
-        _sums(undecided),
-        _sums(seen),
-        _sums(_marks(layout.branches, n)),
-        _sums(_marks(decisions, n)),
+        sums(covered),
+        sums(undecided),
+        sums(seen),
+        sums(_marks(layout.branches, n)),
+        sums(_marks(decisions, n)),
     )
-
-
-def _sums(values: Iterable[int]) -> array[int]:
-    return array("I", accumulate(values, initial=0))
 
 
 def _marks(places: Iterable[int], size: int) -> bytearray:

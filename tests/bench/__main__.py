@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from gdbext.errors import GdbextError
 from gdbext.target.qemu_binary import FAMILIES
-from tests.bench import execlog, question, recorder, replaying, table, uboot
+from tests.bench import covering, execlog, question, recorder, replaying, table, uboot
 from tests.bench.machine import ROOT, busy, describe, find_qemus
 from tests.bench.settings import Settings
 from tests.bench.table import Row
@@ -22,6 +22,7 @@ GROUPS: Final[dict[str, Callable[[Settings], list[Row]]]] = {
     "uboot": uboot.rows,
     "replay": replaying.rows,
     "question": question.rows,
+    "coverage": covering.rows,
     "execlog": execlog.rows,
 }
 
