@@ -71,6 +71,7 @@ typedef struct GxFrame {
     bool tail;
     bool switched; /* it loaded the stack pointer with something else */
     bool cut;      /* the tree has no node for it: it counts at its caller's, and so does all that it calls */
+    uint32_t path; /* of the decision that it evaluates (paths.c); 0: none */
 } GxFrame;
 
 typedef struct GxStack {

@@ -43,6 +43,7 @@ void gx_replay_free(GxReplay *r)
     gx_tree_free(&r->tree);
     gx_strides_free(&r->strides);
     gx_node_blocks_free(&r->node_blocks);
+    gx_paths_free(&r->paths);
     free(r->blocks.site);
     gx_edges_free(&r->edges);
     free(r->blocks.address);

@@ -92,6 +92,12 @@ GX_PUBLIC int gx_replay_add_blocks(GxReplay *r, const uint8_t *entries, size_t l
  * `first` on, before they are replayed. From now on executions are counted by node too.
  */
 GX_PUBLIC void gx_replay_inlined(GxReplay *r, uint32_t first, uint32_t count, const uint32_t *sites);
+/*
+ * Follow the evaluations of decisions from now on (paths.h): for each block the branch that it ends with; branches; nodes,
+ * each before those that it leads to. Numbers 0 are unused. 0, or -1: they do not fit together, or no memory.
+ */
+GX_PUBLIC int gx_replay_follow_paths(GxReplay *r, const uint32_t *ends, uint32_t n_blocks, const GxPathBranch *branches,
+                                     uint32_t n_branches, const GxPathNode *nodes, uint32_t n_nodes);
 GX_PUBLIC int gx_replay_add_vcpu(GxReplay *r, uint32_t vcpu);
 /* A handler's entry; kind: GX_NODE_INTERRUPT, GX_NODE_EXCEPTION, or 0 where that is not known. */
 GX_PUBLIC int gx_replay_add_vector(GxReplay *r, uint64_t address, int kind);
@@ -133,6 +139,10 @@ GX_PUBLIC uint64_t gx_replay_take_slices(GxReplay *r, GxSlice *out, uint64_t max
 /* What is open now ends; the replay does not go on. */
 GX_PUBLIC void gx_replay_end_slices(GxReplay *r);
 GX_PUBLIC void gx_replay_slice_totals(const GxReplay *r, GxSliceTotals *out);
+/* By node: times that the path was gone; of an evaluation's first node, times that it began. */
+GX_PUBLIC uint64_t gx_replay_path_counts(const GxReplay *r, uint64_t *out, uint64_t max);
+/* By branch: executions that belong to no evaluation that was followed. */
+GX_PUBLIC uint64_t gx_replay_path_losses(const GxReplay *r, uint64_t *out, uint64_t max);
 GX_PUBLIC const char *gx_replay_error(const GxReplay *r);
 GX_PUBLIC uint64_t gx_replay_error_offset(const GxReplay *r);
 

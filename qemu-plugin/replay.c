@@ -68,6 +68,9 @@ static void arrive(GxReplay *r, GxVcpu *v, uint32_t id)
     v->n_insns += r->blocks.n_insns[id];
     v->n_blocks++;
     gx_count_in_node(r, node_of(v), id, 0, 1);
+    if (r->paths.on) {
+        gx_paths_arrive(r, v, id);
+    }
 }
 
 /* Any block whose edge is not one of the cached two, or that an event stands before. */
@@ -133,7 +136,7 @@ static inline __attribute__((always_inline)) bool run_plain(GxReplay *r, GxVcpu 
 {
     const uint32_t *first = v->decoder->table->first;
     const uint16_t *n_insns = r->blocks.n_insns;
-    const bool by_node = r->node_blocks.on;
+    const bool by_node = r->node_blocks.on, by_path = r->paths.on;
     GxSuccessors *successors = r->edges.successors;
     const GxStack *stack = v->engine.stack;
     const uint64_t before = v->n_insns;
@@ -170,6 +173,9 @@ static inline __attribute__((always_inline)) bool run_plain(GxReplay *r, GxVcpu 
         }
         if (__builtin_expect(by_node, 0)) {
             gx_count_in_node(r, stack->frames[stack->n - 1].node, id, 0, 1);
+        }
+        if (__builtin_expect(by_path, 0)) {
+            gx_paths_arrive(r, v, id);
         }
         s->count[k]++;
         history = gx_step(history, key);
@@ -305,6 +311,9 @@ static bool take_event(GxReplay *r, GxVcpu *v, const GxToken *t)
             return gx_decoder_fail(v->decoder, "CUT does not fit the block before it");
         }
         v->cut = (uint32_t)a;
+        if (r->paths.on) {
+            gx_paths_cut(r, v);
+        }
         v->n_insns -= r->blocks.n_insns[v->prev] - a;
         return true;
     case GX_EVENT_TRAP:

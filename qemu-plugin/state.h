@@ -117,6 +117,7 @@ typedef struct GxCut {
 } GxCut;
 
 #include "engine.h"
+#include "paths.h"
 #include "strides.h"
 
 typedef struct GxVcpu {
@@ -174,6 +175,7 @@ typedef struct GxReplay {
     GxTree tree;
     GxStrides strides;
     GxNodeBlocks node_blocks;
+    GxPaths paths;
     GxHandler *handlers;
     uint32_t n_handlers, handlers_capacity;
     GxVcpu *vcpus[GX_VCPUS_MAX];

@@ -14,7 +14,7 @@ bool gx_stride_begin(GxReplay *r, GxVcpu *v, const uint8_t *raw, size_t length)
     GxStrideBegin begin;
     uint32_t hash, id;
 
-    if (!s->index || r->observed || (raw && s->resting) || !v->prev || !v->engine.stack->n ||
+    if (!s->index || r->observed || r->paths.on || (raw && s->resting) || !v->prev || !v->engine.stack->n ||
         v->engine.stack->frames[v->engine.stack->n - 1].cut) {
         return false;
     }

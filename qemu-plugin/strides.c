@@ -362,7 +362,8 @@ static bool may_run(GxReplay *r, const GxVcpu *v)
 {
     const GxStack *stack = v->engine.stack;
 
-    return !r->observed && v->prev && stack->n && !stack->frames[stack->n - 1].cut && allocate(&r->strides);
+    return !r->observed && !r->paths.on && v->prev && stack->n && !stack->frames[stack->n - 1].cut &&
+           allocate(&r->strides);
 }
 
 uint64_t gx_strides_run(GxReplay *r, GxVcpu *v, uint64_t n)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gdbext.analyses.branches import BranchesReport, report_branches
 from gdbext.analyses.callees import CalleesReport, report_callees
 from gdbext.analyses.callers import CallersReport, report_callers
+from gdbext.analyses.conditions import report_conditions
 from gdbext.analyses.counters import Counters
 from gdbext.analyses.functions import FunctionReport, report_function
 from gdbext.analyses.graph import CallGraph, report_graph
@@ -32,6 +33,7 @@ from gdbext.replay.branchlog import LogTotals, write_branch_log
 from gdbext.replay.calls import NodeKind
 from gdbext.replay.functions import FunctionNumbers
 from gdbext.replay.inlines import InlineChains, InlineReplay
+from gdbext.replay.paths import PathReplay
 from gdbext.replay.replay import Replay
 from gdbext.replay.slices import SliceReplay
 from gdbext.symbols import Symbols
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
     from gdbext.analyses.places import TailRun
     from gdbext.analyses.tail import TailInsn
+    from gdbext.coverage.decisions.model import ConditionsReport
     from gdbext.coverage.execution import Execution
     from gdbext.coverage.model import Coverage
     from gdbext.replay.calls import CallTables
@@ -268,6 +271,21 @@ class Workspace:
         """
         result = self._measure(settings, name)
         return replace(result, notes=(*result.notes, *self.remarks()))
+
+    def conditions(self, settings: Settings, coverage: Coverage) -> ConditionsReport:
+        """Condition coverage and MC/DC of what coverage was measured of.
+
+        Raises:
+            TraceFormatError: the recording is damaged.
+            SymbolError: the debug information is damaged.
+        """
+        replay = PathReplay(self._replay)
+        return report_conditions(
+            self.program,
+            coverage,
+            settings.files.path,
+            lambda tree: replay.run(tree, self._changed, self._progress),
+        )
 
     def remarks(self) -> list[str]:
         """What bears on the trust in coverage, one line each."""

@@ -18,10 +18,12 @@ from gdbext.errors import SymbolError
 
 if TYPE_CHECKING:
     from gdbext.commands.context import Context
-    from gdbext.coverage.model import Coverage
+    from gdbext.coverage.decisions.model import ConditionsReport
+    from gdbext.coverage.model import Coverage, Ratio
     from gdbext.symbols import Symbols
 
 __all__ = [
+    "CONDITION_LIMITS",
     "EXIT_BELOW",
     "FILTERS",
     "HTML",
@@ -29,6 +31,8 @@ __all__ = [
     "check_lines",
     "coverage_settings",
     "is_below",
+    "is_below_conditions",
+    "is_conditions_limited",
     "write_html",
 ]
 
@@ -93,6 +97,23 @@ LIMITS: Final = tuple(
     for what in ("lines", "branches", "functions")
 )
 
+CONDITION_LIMITS: Final = (
+    Argument(
+        "--fail-under-conditions",
+        f"Exit with status {EXIT_BELOW} below N percent of conditions' outcomes.",
+        metavar="N",
+        parse=percentage,
+        doors=("cli",),
+    ),
+    Argument(
+        "--fail-under-mcdc",
+        f"Exit with status {EXIT_BELOW} if MC/DC shows less than N percent.",
+        metavar="N",
+        parse=percentage,
+        doors=("cli",),
+    ),
+)
+
 
 def coverage_settings(options: argparse.Namespace) -> Settings:
     """What the arguments say.
@@ -149,13 +170,41 @@ def write_html(context: Context, coverage: Coverage, builds: list[Symbols], fold
 
 def is_below(options: argparse.Namespace, result: Coverage) -> bool:
     """Say on standard error what is under its limit. Nothing to cover is not under any."""
-    below = False
-    for what in ("lines", "branches", "functions"):
-        limit = getattr(options, f"fail_under_{what}")
-        reached = getattr(result.totals, what).percent
-        if limit is not None and reached is not None and reached < limit:
-            # Rounded down: 79.97 is not 80.
-            shown = int(reached * 10) / 10
-            print(f"gdbext: {what}: {shown:.1f}% covered, under {limit:g}%", file=sys.stderr)
-            below = True
-    return below
+    found = [
+        _is_below(options, what, getattr(result.totals, what))
+        for what in ("lines", "branches", "functions")
+    ]
+    return any(found)
+
+
+def is_conditions_limited(options: argparse.Namespace) -> bool:
+    """Whether conditions have a limit."""
+    return any(
+        getattr(options, f"fail_under_{what}", None) is not None for what in ("conditions", "mcdc")
+    )
+
+
+def is_below_conditions(options: argparse.Namespace, report: ConditionsReport) -> bool:
+    """As `is_below`. Where nothing could be proven no limit is kept."""
+    totals = report.totals()
+    found = [
+        _is_below(options, what, getattr(totals, what), totals.not_provable)
+        for what in ("conditions", "mcdc")
+    ]
+    return any(found)
+
+
+def _is_below(options: argparse.Namespace, what: str, ratio: Ratio, not_provable: int = 0) -> bool:
+    limit: float | None = getattr(options, f"fail_under_{what}", None)
+    reached = ratio.percent
+    if limit is None:
+        return False
+    if reached is None:
+        if not_provable:
+            print(f"gdbext: {what}: no decision is provable, under {limit:g}%", file=sys.stderr)
+        return bool(not_provable)
+    if reached < limit:
+        # Rounded down: 79.97 is not 80.
+        shown = int(reached * 10) / 10
+        print(f"gdbext: {what}: {shown:.1f}% covered, under {limit:g}%", file=sys.stderr)
+    return reached < limit

@@ -14,7 +14,7 @@ from gdbext.replay.kinds import End, EndKind, Mode
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
 
-__all__ = ["Scan", "is_branch", "scan"]
+__all__ = ["Scan", "end_of_insn", "is_branch", "scan"]
 
 # What assemblers fill gaps with before data and functions that must be aligned.
 _FILLERS: Final[dict[Mode, tuple[bytes, ...]]] = {
@@ -133,19 +133,23 @@ def _occurrences(code: bytes, filler: bytes) -> Iterator[int]:
         at = code.find(filler, at + 1)
 
 
-def _always_leaves(mode: Mode, address: int, insn: bytes) -> bool:
-    """Whether the code behind this instruction is reached from elsewhere only."""
+def end_of_insn(mode: Mode, address: int, insn: bytes) -> End:
+    """What one instruction that is in no IT block does to control flow."""
     size = bytes((len(insn),))
     if mode == Mode.THUMB:
-        end = thumb.end_of(address, size, insn, m_profile=False)
-    elif mode == Mode.ARM:
-        end = arm.end_of(address, insn)
-    elif mode == Mode.A64:
-        end = a64.end_of(address, insn)
-    elif mode in (Mode.RV32, Mode.RV64):
-        end = riscv.end_of(address, size, insn, bits=32 if mode == Mode.RV32 else 64)
-    else:
-        end = x86.end_of(address, size, insn, bits=64 if mode == Mode.X86_64 else 32)
+        return thumb.end_of(address, size, insn, m_profile=False)
+    if mode == Mode.ARM:
+        return arm.end_of(address, insn)
+    if mode == Mode.A64:
+        return a64.end_of(address, insn)
+    if mode in (Mode.RV32, Mode.RV64):
+        return riscv.end_of(address, size, insn, bits=32 if mode == Mode.RV32 else 64)
+    return x86.end_of(address, size, insn, bits=64 if mode == Mode.X86_64 else 32)
+
+
+def _always_leaves(mode: Mode, address: int, insn: bytes) -> bool:
+    """Whether the code behind this instruction is reached from elsewhere only."""
+    end = end_of_insn(mode, address, insn)
     return not end.flags and end.kind in (
         EndKind.JUMP,
         EndKind.JUMP_INDIRECT,

@@ -95,6 +95,23 @@ class CNode(ctypes.Structure):
     )
 
 
+class CPathBranch(ctypes.Structure):
+    """GxPathBranch."""
+
+    _fields_ = (
+        ("target", c_uint64),
+        ("fall", c_uint64),
+        ("root", c_uint32),
+        ("reserved", c_uint32),
+    )
+
+
+class CPathNode(ctypes.Structure):
+    """GxPathNode."""
+
+    _fields_ = (("branch", c_uint32), ("taken", c_uint32), ("not_taken", c_uint32))
+
+
 class CNodeBlock(ctypes.Structure):
     """GxNodeBlock."""
 
@@ -241,6 +258,12 @@ def replay_library() -> ctypes.CDLL:
         "gx_replay_settle": (None, (pointer,)),
         "gx_replay_nodes": (u64, (pointer, pointer, u64)),
         "gx_replay_inlined": (None, (pointer, c_uint32, c_uint32, pointer)),
+        "gx_replay_follow_paths": (
+            c_int,
+            (pointer, pointer, c_uint32, pointer, c_uint32, pointer, c_uint32),
+        ),
+        "gx_replay_path_counts": (u64, (pointer, pointer, u64)),
+        "gx_replay_path_losses": (u64, (pointer, pointer, u64)),
         "gx_replay_node_blocks": (u64, (pointer, pointer, u64)),
         "gx_replay_costs": (c_int, (pointer, pointer, u32)),
         "gx_replay_tree_info": (None, (pointer, pointer, pointer)),

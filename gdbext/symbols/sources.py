@@ -68,6 +68,11 @@ class Sources:
         number, row = found
         return SourceLine(_file(self.lines(number), row.file) or "?", row.line, row.column)
 
+    def unit_at(self, address: int) -> Unit | None:
+        """The compile unit that holds an address."""
+        found = self._row(address)
+        return None if found is None else self.units[found[0]]
+
     def inlined_at(self, address: int) -> tuple[InlineFrame, ...]:
         """The inline chain, innermost first, without the function that everything is inlined in."""
         found = self._row(address)

@@ -44,11 +44,15 @@ def build(name: str) -> Path:
     return FIRMWARE_DIRECTORY / target
 
 
-def build_given(source: Path, board: str, variant: str) -> Path:
-    """Return the ELF of a random program's source, built beside it; skips as `build` does."""
+def build_given(source: Path, board: str, variant: str, kind: str = "given") -> Path:
+    """Return the ELF of a random program's source, built beside it; skips as `build` does.
+
+    Args:
+        kind: of program: `given` or `decisions`.
+    """
     build(f"basic-{board}-O0")  # by the same compiler
-    target = f"{source.parent}/given-{board}-{variant}.elf"
-    _make(target, f"BUILD={source.parent}", f"GIVEN={source}")
+    target = f"{source.parent}/{kind}-{board}-{variant}.elf"
+    _make(target, f"BUILD={source.parent}", f"{kind.upper()}={source}")
     return Path(target)
 
 

@@ -36,7 +36,7 @@ PROGRAMS = [
     ("basic", "virt-aarch64", "O2"),
     ("basic", "virt-rv32", "O2"),
     ("basic", "q35-x86_64", "O2"),
-    # C++ templates, inlined and discarded functions, assembler; code in RAM; the linker's doing; Rust.
+    # C++ templates, inlined and discarded functions, assembler; code in RAM; linkers; Rust.
     ("features", "mps2-an385", ""),
     ("linking", "mps2-an385", "O2"),
     ("linking", "mps2-an385", "lto"),
