@@ -60,7 +60,7 @@ test: setup firmware ## All tests, with this machine's QEMU and GDB
 test-matrix: setup firmware ## The integration tests with every QEMU plugin API this machine can get
 	$(packages) matrix
 	@GDB='$(GDB)' scripts/make-venv $(VENV) test
-	@scripts/test-matrix -n $(JOBS) $(PYTEST_ARGS)
+	@GDBEXT_TEST_SESSIONS=200 scripts/test-matrix -n $(JOBS) $(PYTEST_ARGS)
 
 .PHONY: test-fuzz
 test-fuzz: setup ## One minute of fuzzing decoder and replay, under ASan and UBSan

@@ -16,9 +16,14 @@ __all__ = ["orderly_end"]
 
 @contextmanager
 def orderly_end() -> Iterator[None]:
-    """SIGTERM and SIGHUP raise SystemExit, so that QEMU, GDB and their files do not stay behind."""
+    """SIGTERM and SIGHUP raise SystemExit, so that QEMU, GDB and their files do not stay behind.
+
+    Only the first one does: the end itself is not to be broken off.
+    """
 
     def leave(number: int, _frame: FrameType | None) -> None:
+        for each in watched:
+            signal.signal(each, signal.SIG_IGN)
         raise SystemExit(128 + number)
 
     watched = (signal.SIGTERM, signal.SIGHUP)

@@ -53,15 +53,22 @@ class Goal(ABC):
 class PlaceGoal(Goal):
     """A place in the program, where a breakpoint is set for it."""
 
-    def __init__(self, place: str, number: int) -> None:
+    def __init__(self, place: str, number: int, was_hit: Callable[[], bool]) -> None:
+        """Args: number: of the temporary breakpoint; was_hit: whether GDB has taken it out."""
         super().__init__(place)
         self.number = number
+        self._was_hit = was_hit
 
     def is_reached(self) -> bool:
         return False
 
     def judge(self, stop: Stop) -> Stop:
-        return stop if stop.breakpoint == self.number else super().judge(stop)
+        if stop.breakpoint == self.number:
+            return stop
+        # Of several breakpoints at one place GDB names the first.
+        if stop.breakpoint is not None and self._was_hit():
+            return stop
+        return super().judge(stop)
 
 
 class ConsoleGoal(Goal):

@@ -178,7 +178,8 @@ class Machine:
         place = function or line or (_place(address) if address is not None else "")
         goal: Goal
         if place:
-            goal = PlaceGoal(place, self.break_at(place, temporary=True))
+            number = self.break_at(place, temporary=True)
+            goal = PlaceGoal(place, number, lambda: self._is_gone(number))
         elif console or console_matches:
             if not self.session.guest.is_here:
                 raise UsageError(
@@ -361,6 +362,11 @@ class Machine:
             return session.debugger.last_stop
         stop = session.interrupt()
         return stop if stop is not None else self._too_late("the program does not stop", 10.0)
+
+    def _is_gone(self, number: int) -> bool:
+        """Whether GDB has taken the temporary breakpoint out; it tells so after the stop."""
+        self.session.debugger.command("-gdb-show confirm")
+        return self.session.breakpoints.get(number) is None
 
     def _too_late(self, what: str, timeout_s: float) -> Stop:
         stop = self.session.interrupt()

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import time
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from gdbext.errors import ExpectationError, GdbextError, TargetError
 from gdbext.session.machine import Machine
+from gdbext.session.side_by_side import side_by_side
 from gdbext.session.steps import Play
 
 if TYPE_CHECKING:
@@ -74,16 +73,13 @@ def run_cases(cases: Sequence[tuple[Case, Path]], jobs: int) -> Iterator[CaseRes
         for case, artifacts in cases:
             yield run_case(case, artifacts)
         return
-    # Nothing has started a thread yet, so that forking is safe, and quick.
-    context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(min(jobs, len(cases)), mp_context=context) as pool:
-        futures = [pool.submit(run_case, case, artifacts) for case, artifacts in cases]
-        try:
-            for future in futures:
-                yield future.result()
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+    outcomes = side_by_side(cases, lambda planned: run_case(*planned), jobs)
+    for (case, artifacts), outcome in zip(cases, outcomes, strict=True):
+        if isinstance(outcome, TargetError):
+            message = f"{case.path}: {outcome}"
+            outcome = CaseResult(case.name, case.label, str(case.path), "error", 0.0, message)
+            outcome.artifacts = str(artifacts)
+        yield outcome
 
 
 def run_case(case: Case, artifacts: Path) -> CaseResult:
