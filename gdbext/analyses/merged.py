@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gdbext.coverage.measure import Settings
     from gdbext.coverage.model import Coverage, Totals
 
-__all__ = ["Contribution", "Merged", "merge"]
+__all__ = ["Contribution", "Merged", "coverage_alone", "merge"]
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def merge(runs: Sequence[Run], settings: Settings) -> Merged:
     alone = []
     for run in runs:
         build = number[run.code]
-        own = measure(builds[build][0].symbols, run.target, run.execution, settings)
+        own = _alone(run, builds[build][0], settings)
         alone.append((run, build, own.totals, seen_in(own, build)))
     lines = Counter(chain.from_iterable(seen.lines for _, _, _, seen in alone))
     functions = Counter(chain.from_iterable(seen.functions for _, _, _, seen in alone))
@@ -127,6 +127,15 @@ def merge(runs: Sequence[Run], settings: Settings) -> Merged:
         tuple(build[0] for build in builds),
         tuple(recordings),
     )
+
+
+def coverage_alone(merged: Merged, each: Contribution, settings: Settings) -> Coverage:
+    """Coverage by one of the recordings; it is measured again, since all together are large."""
+    return _alone(each.run, merged.builds[each.build], settings)
+
+
+def _alone(run: Run, build: Run, settings: Settings) -> Coverage:
+    return measure(build.symbols, run.target, run.execution, settings)
 
 
 def _sizes(seen: Seen) -> dict[str, int]:

@@ -99,7 +99,7 @@ def builds_of(runs: Sequence[Run]) -> list[list[Run]]:
     for run in runs:
         builds.setdefault(run.code, []).append(run)
     ordered = [
-        sorted(build, key=lambda run: not run.symbols.sources.all_rows())
+        sorted(build, key=lambda run: not run.symbols.sources.has_lines())
         for build in builds.values()
     ]
     for first, *others in ordered:

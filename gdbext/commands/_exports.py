@@ -9,13 +9,13 @@ from gdbext.files import write_whole
 from gdbext.render.numbers import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from gdbext.coverage.model import Coverage
     from gdbext.symbols import Symbols
 
-__all__ = ["LINE_FORMATS", "Exported", "export_lines", "put"]
+__all__ = ["LINE_FORMATS", "Exported", "export_lines", "export_tests", "put"]
 
 
 class Exported(NamedTuple):
@@ -58,10 +58,35 @@ LINE_FORMATS: Final[dict[str, tuple[str, Callable[[Coverage, list[Symbols]], str
 
 def export_lines(name: str, coverage: Coverage, builds: list[Symbols]) -> Exported:
     """The file of a format of `LINE_FORMATS`, of one or more programs."""
+    _, make = LINE_FORMATS[name]
+    return _exported(make(coverage, builds), coverage)
+
+
+def export_tests(
+    tests: Iterable[tuple[str, Coverage]], whole: Coverage, build: Symbols
+) -> Exported:
+    """LCOV with a section for each of several recordings of one build.
+
+    Args:
+        tests: a recording's name, and what it covered alone.
+    """
+    from gdbext.exporters.functions import known_functions
+    from gdbext.exporters.lcov import lcov, test_name
+
+    known = known_functions(build)
+    names: dict[str, int] = {}
+    text = ""
+    for recording, coverage in tests:
+        name = test_name(recording)
+        names[name] = names.get(name, 0) + 1
+        text += lcov(coverage, known, name if names[name] == 1 else f"{name}_{names[name]}")
+    return _exported(text, whole)
+
+
+def _exported(text: str, coverage: Coverage) -> Exported:
     from gdbext.exporters.functions import left_out
 
-    _, make = LINE_FORMATS[name]
-    content = make(coverage, builds).encode(errors="surrogateescape")
+    content = text.encode(errors="surrogateescape")
     files = counted(len(coverage.files), "file")
     lines = counted(sum(len(file.lines) for file in coverage.files), "line")
     return Exported(content, f"{files}, {lines}", left_out(coverage))

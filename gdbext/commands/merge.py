@@ -16,7 +16,7 @@ from gdbext.commands._coverage import (
     is_below,
     write_html,
 )
-from gdbext.commands._exports import LINE_FORMATS, export_lines, put
+from gdbext.commands._exports import LINE_FORMATS, export_lines, export_tests, put
 from gdbext.commands._options import JSON
 from gdbext.commands._runs import ELFS, open_runs
 from gdbext.commands.context import print_json, tell
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 def merge(context: Context, options: argparse.Namespace) -> int:
     """Print contributions and coverage; write what is asked for; compare with the limits."""
     # Only now: it loads the replay.
+    from gdbext.analyses.merged import coverage_alone
     from gdbext.analyses.merged import merge as merge_runs
 
     if (options.format is None) != (options.o is None):
@@ -75,7 +76,14 @@ def merge(context: Context, options: argparse.Namespace) -> int:
         render_merged(context.page, merged)
     if options.o is not None:
         check_lines(merged.coverage, builds[0])
-        exported = export_lines(options.format, merged.coverage, builds)
+        if options.format == "lcov" and len(builds) == 1:
+            tests = (
+                (each.run.name, coverage_alone(merged, each, settings))
+                for each in merged.recordings
+            )
+            exported = export_tests(tests, merged.coverage, builds[0])
+        else:
+            exported = export_lines(options.format, merged.coverage, builds)
         put(options.o, exported, lambda text: tell(context, text))
     if options.html is not None:
         write_html(context, merged.coverage, builds, options.html)

@@ -105,7 +105,7 @@ def _lay(
     layout.predicated = _places(code, sorted(code.scan.predicated))
     layout.selects = _places(code, sorted(code.scan.selects))
     files = _Files()
-    _place_rows(code, symbols, rows, files)
+    layout.folded[0] = _place_rows(code, symbols, rows, files)
     _place_functions(code, symbols, functions, parts, files, layout)
     layout.files = list(files.numbers)
     lay_lines(layout, files.lines)
@@ -135,9 +135,15 @@ class _Files:
         return number
 
 
-def _place_rows(code: Code, symbols: Symbols, rows: Sequence[LineRow], files: _Files) -> None:
-    """Give each row's instructions to its line; each instruction counts in one file."""
+def _place_rows(code: Code, symbols: Symbols, rows: Sequence[LineRow], files: _Files) -> int:
+    """Give each row's instructions to its line; each instruction counts in one file.
+
+    Returns:
+        how many instructions other lines had claimed already.
+    """
     claimed = 0
+    holder: tuple[str, int] = ("", 0)
+    folded = 0
     unclaimed: list[tuple[int, int]] = []
     for start, stop, name, line, column, is_stmt in rows:
         first, end = code.places(start, stop)
@@ -146,6 +152,10 @@ def _place_rows(code: Code, symbols: Symbols, rows: Sequence[LineRow], files: _F
         own = min(max(first, claimed), end)
         if own > claimed:
             unclaimed.append((claimed, own))
+        if own > first and (name, line) != holder:
+            folded += own - first
+        if own < end:
+            holder = name, line
         claimed = max(claimed, end)
         by_line = files.lines[files.number(name)]
         piece = Piece(first, own, end, column, is_stmt)
@@ -155,6 +165,7 @@ def _place_rows(code: Code, symbols: Symbols, rows: Sequence[LineRow], files: _F
             by_line[line] = [piece]
     unclaimed.append((claimed, len(code.addresses)))
     _place_lineless(code, symbols, unclaimed, files)
+    return folded
 
 
 def _place_lineless(
@@ -193,7 +204,7 @@ def _place_functions(
             whole = whole if whole in holders else body.function.address
             places.setdefault(whole, []).append((body.first, body.end))
     for address in sorted(places):
-        where = symbols.place_of(holders[address])
+        where = symbols.declared_at(holders[address])
         number = files.number(where.file) if where is not None else 0
         line = where.line if where is not None else 0
         layout.add_function(PlacedFunction(address, number, line, tuple(places[address])))

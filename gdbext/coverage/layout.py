@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LAYOUT_VERSION", "Layout", "Piece", "PlacedFunction", "lay_lines"]
 
-LAYOUT_VERSION: Final = 1
+LAYOUT_VERSION: Final = 2
 """Raise it when what is kept, or how it is worked out, changes."""
 
 
@@ -91,6 +91,9 @@ class Layout:
     part_from: array[int] = field(default_factory=lambda: array("I", [0]))
     part_first: array[int] = field(default_factory=_u32)
     part_end: array[int] = field(default_factory=_u32)
+
+    folded: array[int] = field(default_factory=lambda: array("I", [0]))
+    """How many instructions are of lines of several functions: a linker made one of equal ones."""
 
     # Source lines, by file and number; line 0 is code of no line.
     line_file: array[int] = field(default_factory=_u32)

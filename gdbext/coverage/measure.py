@@ -94,8 +94,18 @@ class _Measurement:
             filtered=_sum([file.totals for file in left_out]),
             filtered_files=len(left_out),
             changed=self._execution.changed,
-            notes=(*exclusions.notes, *self._unused()),
+            notes=(*exclusions.notes, *self._unused(), *self._folded()),
         )
+
+    def _folded(self) -> list[str]:
+        """What is not known because a linker made one of equal functions."""
+        n = self._layout.folded[0]
+        if not n:
+            return []
+        return [
+            f"{n} instructions are of several functions that the linker made one of, because they "
+            "are equal: nothing tells which of them ran, so the lines of all count"
+        ]
 
     def _unused(self) -> list[str]:
         """Entries of lists that fitted nothing; where only a part is measured that says nothing."""
@@ -128,6 +138,10 @@ class _Measurement:
                 reasons = named.setdefault(path, {})
                 for line in range(first, last + 1):
                     reasons.setdefault(line, entry.reason)
+                declared = self._symbols.declared_at(function)
+                if declared is not None:
+                    path = self._settings.files.path(declared.file)
+                    named.setdefault(path, {}).setdefault(declared.line, entry.reason)
         return named
 
 

@@ -236,7 +236,7 @@ class FunctionCoverage:
     name: str
     address: int
     line: int | None
-    """Of its first instruction."""
+    """Where the source names it; without that, of its first instruction."""
     count: int
     """Times it was entered, as a handler too."""
     insns: Ratio

@@ -74,9 +74,11 @@ class Tally:
         return found
 
     def lines(self, file: int) -> list[int]:
-        """Numbers of the lines that have code."""
+        """Numbers of the lines that have code, and of those that name a function."""
         low, high = self._range(file)
-        return [number for number in self.layout.line_number[low:high] if number]
+        numbers = {*self.layout.line_number[low:high]}
+        numbers.update(function.line or 0 for function in self.functions.get(file, ()))
+        return sorted(numbers - {0})
 
     def file(self, file: int, reasons: Mapping[int, str]) -> FileCoverage:
         """Coverage of one file, by its number; `reasons`: of excluded lines."""

@@ -6,6 +6,8 @@ Format: geninfo(1), "TRACEFILE FORMAT"; the records that both lcov 1 and lcov 2 
 
 from __future__ import annotations
 
+import re
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from gdbext.exporters.functions import hits, named_functions
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from gdbext.coverage.model import Branch, Coverage, FileCoverage
     from gdbext.exporters.functions import KnownFunctions
 
-__all__ = ["lcov"]
+__all__ = ["lcov", "test_name"]
 
 
 def lcov(coverage: Coverage, known: KnownFunctions, test: str = "") -> str:
@@ -34,6 +36,11 @@ def lcov(coverage: Coverage, known: KnownFunctions, test: str = "") -> str:
         rows += _lines(file)
         rows += ["end_of_record"]
     return "\n".join(rows) + "\n"
+
+
+def test_name(recording: str) -> str:
+    """A name for the test that a recording is of: its file's, of the letters that are allowed."""
+    return re.sub(r"\W+", "_", PurePath(recording).stem, flags=re.ASCII)
 
 
 def _functions(file: FileCoverage, known: KnownFunctions) -> Iterator[str]:

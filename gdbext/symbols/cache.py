@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-VERSION = 3  # raise it when what is stored, or how it is worked out, changes
+VERSION = 4  # raise it when what is stored, or how it is worked out, changes
 _KEPT = 50  # ELF files; the longest unused go first
 
 

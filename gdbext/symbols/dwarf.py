@@ -46,6 +46,7 @@ class Unit(NamedTuple):
 class Subprogram(NamedTuple):
     """Code [start, end) of a function and its raw name; `part` is 0 where it is entered.
 
+    `decl_file` (file number) and `decl_line` are where the source names it; 0: not said.
     Compilers put code that hardly runs into further parts, with the same `die` (offset of the entry
     in `.debug_info`).
     """
@@ -55,6 +56,8 @@ class Subprogram(NamedTuple):
     name: str
     part: int
     die: int
+    decl_file: int
+    decl_line: int
 
 
 class Inlined(NamedTuple):
@@ -286,8 +289,9 @@ class DebugInfo:
                 self._described.add(unit.offset)
                 holder_is_dead = not ranges or (ranges[0][0] == 0 and not self._is_at_zero(name))
                 if not holder_is_dead:
+                    declared = self._declared(die)
                     code.subprograms += [
-                        Subprogram(start, end, name, part, entry.offset)
+                        Subprogram(start, end, name, part, entry.offset, *declared)
                         for part, (start, end) in enumerate(ranges)
                     ]
             elif not holder_is_dead:
@@ -300,21 +304,37 @@ class DebugInfo:
         code.inlined.sort(key=lambda inlined: (inlined.start, inlined.depth))
         return code
 
+    def _declared(self, die: DIE) -> tuple[int, int]:
+        """File number and line where a function is declared; of each, the nearest that is said."""
+        file = line = 0
+        for origin in _origins(die):
+            file = file or _number(origin, "DW_AT_decl_file")
+            line = line or _number(origin, "DW_AT_decl_line")
+            if origin.cu is not die.cu:
+                return 0, 0  # numbers of another unit's files
+        return file, line
+
     def _name(self, die: DIE) -> str:
         """The linkage name, else the plain one, of a DIE or of what it is an instance of."""
         plain = ""
-        for _ in range(8):
+        for origin in _origins(die):
             for key in ("DW_AT_linkage_name", "DW_AT_MIPS_linkage_name"):
-                if key in die.attributes:
-                    return _string(die, key)
-            plain = plain or _string(die, "DW_AT_name")
-            for key in ("DW_AT_abstract_origin", "DW_AT_specification"):
-                if key in die.attributes:
-                    die = die.get_DIE_from_attribute(key)
-                    break
-            else:
-                break
+                if key in origin.attributes:
+                    return _string(origin, key)
+            plain = plain or _string(origin, "DW_AT_name")
         return plain
+
+
+def _origins(die: DIE) -> Iterator[DIE]:
+    """An entry, and those that it is an instance of."""
+    for _ in range(8):
+        yield die
+        for key in ("DW_AT_abstract_origin", "DW_AT_specification"):
+            if key in die.attributes:
+                die = die.get_DIE_from_attribute(key)
+                break
+        else:
+            return
 
 
 def _string(die: DIE, key: str) -> str:

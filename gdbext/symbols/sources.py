@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -92,6 +92,30 @@ class Sources:
         frames.append(InlineFrame(outer, file, line))
         return tuple(frames)
 
+    def declared(self, address: int, name: str) -> SourceLine | None:
+        """Where the source declares the function that is entered at an address.
+
+        Args:
+            name: raw; where several functions were folded into one, that of this name first.
+        """
+        found: SourceLine | None = None
+        for number in dict.fromkeys(self._owners[i] for i in self._places.covering(address)):
+            code, lines, unit = self.code(number), self.lines(number), self.units[number]
+            row = self._row(address)
+            holder = _file(self.lines(row[0]), row[1].file) if row is not None else None
+            files = {holder, unit.name, f"{unit.directory.rstrip('/')}/{unit.name}"} - {None}
+            first = bisect_left(code.subprograms, address, key=lambda body: body.start)
+            for body in code.subprograms[first:]:
+                if body.start != address:
+                    break
+                file = _file(lines, body.decl_file) if body.decl_file else None
+                if body.part == 0 and file in files and body.decl_line:
+                    where = SourceLine(file or "", body.decl_line, 0)
+                    if body.name == name:
+                        return where
+                    found = found or where
+        return found
+
     def rows(self, start: int, end: int) -> list[LineRow]:
         """Line rows that touch [start, end), cut to it, by address."""
         found = []
@@ -120,6 +144,10 @@ class Sources:
             ]
         found.sort(key=lambda row: row.start)
         return found
+
+    def has_lines(self) -> bool:
+        """Whether any code has a source line."""
+        return any(self.lines(number).rows for number in range(len(self.units)))
 
     def copies(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
         """Yield the code of functions and inlinings in [start, end), inner after outer.

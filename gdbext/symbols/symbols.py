@@ -259,6 +259,11 @@ class Symbols:
         ]
         return [span for span in spans if span[2] != "data"]
 
+    def declared_at(self, function: Function) -> SourceLine | None:
+        """Where the source names the function; where its code begins if nothing says."""
+        declared = self.sources.declared(function.address, function.raw_name)
+        return declared or self.place_of(function)
+
     def place_of(self, function: Function) -> SourceLine | None:
         """Where the function's own source begins, also where it begins with inlined code."""
         frames = self.sources.inlined_at(function.address)

@@ -45,6 +45,7 @@ PACKAGES: Final = (
 
 OPTIONAL_TOOLS: Final = (
     ("dot", "graphviz", "pictures of call graphs"),
+    ("gcovr", "gcovr", "coverage as web pages, for Cobertura and others"),
     ("genhtml", "lcov", "coverage as web pages"),
 )
 
@@ -139,7 +140,7 @@ def examine() -> Report:
     gdbs = tuple(_examine_gdbs())
     natives = tuple(_examine_natives())
     tools = tuple(
-        Tool(name, Path(path) if (path := shutil.which(name)) else None, package, purpose)
+        Tool(name, Path(path) if (path := _found(name)) else None, package, purpose)
         for name, package, purpose in OPTIONAL_TOOLS
     )
     return Report(
@@ -259,6 +260,11 @@ try:
 finally:
     print("gdbext-doctor " + json.dumps(["%d.%d.%d" % sys.version_info[:3], failed]))
 """
+
+
+def _found(name: str) -> str | None:
+    """A tool on PATH, or one that is installed beside this Python."""
+    return shutil.which(name) or shutil.which(name, path=str(Path(sys.prefix, "bin")))
 
 
 def _examine_gdbs() -> list[Gdb]:

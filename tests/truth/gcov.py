@@ -13,8 +13,9 @@ import pytest
 
 if TYPE_CHECKING:
     from pathlib import Path
+from typing import Any
 
-__all__ = ["GcovLine", "gcov"]
+__all__ = ["GcovLine", "gcov", "gcov_functions"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,26 @@ def gcov(sources: list[Path], wanted: Path, folder: Path) -> tuple[dict[int, Gco
     printed = subprocess.run(
         [folder / "program"], cwd=folder, check=True, capture_output=True, text=True
     ).stdout
+    lines = _report(wanted, folder)["lines"]
+    found = {
+        line["line_number"]: GcovLine(
+            line["count"], tuple(branch["count"] for branch in line["branches"])
+        )
+        for line in lines
+    }
+    return found, printed
+
+
+def gcov_functions(wanted: Path, folder: Path) -> dict[str, tuple[int, int]]:
+    """After `gcov`: line and number of executions of each function of `wanted`."""
+    return {
+        function["name"]: (function["start_line"], function["execution_count"])
+        for function in _report(wanted, folder)["functions"]
+    }
+
+
+def _report(wanted: Path, folder: Path) -> Any:
+    """What gcov says of a source file."""
     notes = next(folder.glob(f"*{wanted.stem}.gcda"))
     report = subprocess.run(
         ["gcov", "--stdout", "--json-format", "--branch-probabilities", notes.name],
@@ -49,11 +70,4 @@ def gcov(sources: list[Path], wanted: Path, folder: Path) -> tuple[dict[int, Gco
         text=True,
     ).stdout
     files = json.loads(report.splitlines()[0])["files"]
-    lines = next(file["lines"] for file in files if file["file"].endswith(wanted.name))
-    found = {
-        line["line_number"]: GcovLine(
-            line["count"], tuple(branch["count"] for branch in line["branches"])
-        )
-        for line in lines
-    }
-    return found, printed
+    return next(file for file in files if file["file"].endswith(wanted.name))

@@ -19,6 +19,7 @@ GX_NOINLINE uint32_t twin_third(uint32_t value)
 
 RAM_CODE uint32_t from_ram(uint32_t value)
 {
+#pragma GCC unroll 1
     for (uint32_t i = 0; i < 3; i++) {
         value = value * 5 + i;
         if (value == 7) {

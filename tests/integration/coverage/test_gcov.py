@@ -16,18 +16,20 @@ from gdbext.target.boards import load_board
 from tests.support.firmware import FIRMWARE_DIRECTORY, counters, firmware_path
 from tests.support.qemu_runs import icount, record
 from tests.support.qemus import qemu_in
-from tests.truth.gcov import GcovLine, gcov
+from tests.truth.gcov import GcovLine, gcov, gcov_functions
 
 SOURCE: Final = FIRMWARE_DIRECTORY / "coverage" / "paths.c"
 BOARDS = ["mps2-an385", "virt-rv32", "virt-aarch64", "q35-x86_64"]
+Truth = tuple[dict[int, GcovLine], str, dict[str, tuple[int, int]]]
 TEXT: Final = SOURCE.read_text().splitlines()
 
 
 @pytest.fixture(scope="module")
-def truth(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[int, GcovLine], str]:
-    """gcov's lines, and what the program printed."""
-    host = SOURCE.with_name("host.c")
-    return gcov([SOURCE, host], SOURCE, tmp_path_factory.mktemp("gcov"))
+def truth(tmp_path_factory: pytest.TempPathFactory) -> Truth:
+    """gcov's lines, what the program printed, and gcov's functions: line and count by name."""
+    host, folder = SOURCE.with_name("host.c"), tmp_path_factory.mktemp("gcov")
+    lines, printed = gcov([SOURCE, host], SOURCE, folder)
+    return lines, printed, gcov_functions(SOURCE, folder)
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Run:
     """A board's coverage of the same source."""
 
     board: str
+    variant: str
     file: FileCoverage
     printed: str
 
@@ -59,18 +62,14 @@ def measured(board_name: str, variant: str, folder: Path) -> Run:
     run = record(board, elf, qemu_in("", board.qemu), folder / "live", icount(board))
     workspace = Workspace(folder / "live", elf)
     workspace.refresh()
-    return Run(board_name, workspace.coverage(Settings(), "paths.c").files[0], run.text())
+    return Run(board_name, variant, workspace.coverage(Settings(), "paths.c").files[0], run.text())
 
 
-def test_the_program_does_the_same_everywhere(
-    run: Run, truth: tuple[dict[int, GcovLine], str]
-) -> None:
+def test_the_program_does_the_same_everywhere(run: Run, truth: Truth) -> None:
     assert counters(run.printed)["total"] == counters(truth[1])["total"]
 
 
-def test_lines_of_plain_code_are_gcovs_and_ran_alike(
-    plain: Run, truth: tuple[dict[int, GcovLine], str]
-) -> None:
+def test_lines_of_plain_code_are_gcovs_and_ran_alike(plain: Run, truth: Truth) -> None:
     ours = {line.line: line for line in plain.file.lines}
     theirs = truth[0]
 
@@ -86,9 +85,18 @@ def test_lines_of_plain_code_are_gcovs_and_ran_alike(
         assert ours[number].covered == bool(theirs[number].count), TEXT[number - 1]
 
 
-def test_counts_of_plain_code_equal_gcovs(
-    plain: Run, truth: tuple[dict[int, GcovLine], str]
-) -> None:
+def test_functions_are_where_and_as_often_as_gcov_says(run: Run, truth: Truth) -> None:
+    ours = {function.name: (function.line, function.count) for function in run.file.functions}
+
+    # Optimised code has no copy of a function that is inlined everywhere.
+    assert ours == {name: truth[2][name] for name in ours}
+    assert ours
+    if run.variant == "O0":
+        assert ours.keys() == truth[2].keys()
+        assert len(ours) > 10
+
+
+def test_counts_of_plain_code_equal_gcovs(plain: Run, truth: Truth) -> None:
     different = {
         TEXT[line.line - 1].strip(): (line.count, truth[0][line.line].count)
         for line in plain.file.lines
@@ -99,7 +107,7 @@ def test_counts_of_plain_code_equal_gcovs(
 
 
 def test_outcomes_of_plain_code_equal_gcovs_where_the_branches_are_as_many(
-    plain: Run, truth: tuple[dict[int, GcovLine], str]
+    plain: Run, truth: Truth
 ) -> None:
     ours: dict[int, list[tuple[int, ...]]] = {}
     for branch in plain.file.branches:
@@ -116,9 +124,7 @@ def test_outcomes_of_plain_code_equal_gcovs_where_the_branches_are_as_many(
     assert compared >= 20
 
 
-def test_optimised_lines_that_ran_are_among_gcovs(
-    run: Run, truth: tuple[dict[int, GcovLine], str]
-) -> None:
+def test_optimised_lines_that_ran_are_among_gcovs(run: Run, truth: Truth) -> None:
     ran = {line.line for line in run.file.lines if line.covered}
 
     wrong = {TEXT[n - 1] for n in ran if n in truth[0] and not truth[0][n].count}

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 
 from gdbext.target.boards import load_board
 from tests.integration.test_questions import objects
-from tests.support.firmware import firmware_path
+from tests.support.firmware import FIRMWARE_DIRECTORY, firmware_path
 from tests.support.gdb_session import gdb_batch, need_gdb
 from tests.support.gdbext_cli import gdbext
 from tests.support.qemu_runs import icount
@@ -168,6 +170,38 @@ def test_builds_are_united_by_line_and_name(tmp_path: Path) -> None:
     assert report.totals["lines"] == (lines["covered"], lines["total"])
 
 
+def test_lcov_has_a_section_for_each_test_and_they_add_up(tmp_path: Path) -> None:
+    paths = [recorded("basic", "O0", "--insns", "9000"), recorded("basic", "O0")]
+    merged = ask("merge", *paths, paths[0])
+
+    gdbext(
+        *("merge", *paths, paths[0], "--format", "lcov", "-o", tmp_path / "t.info"),
+        runtime=tmp_path,
+    )
+
+    text = (tmp_path / "t.info").read_text()
+    names = re.findall(r"^TN:(.*)$", text, re.MULTILINE)
+    assert names == ["basicO0", "basicO0_2", "basicO0_3"]
+    summed: Counter[tuple[str, int]] = Counter()
+    path = ""
+    for kind, value in re.findall(r"^(SF|DA):(.*)$", text, re.MULTILINE):
+        if kind == "SF":
+            path = value
+        else:
+            line, count = value.split(",")
+            summed[path, int(line)] += int(count)
+    assert summed == {
+        (file["path"], line["line"]): line["count"] or 0
+        for file in merged["files"]
+        for line in file["lines"]
+    }
+    report = genhtml(tmp_path / "t.info", tmp_path / "html")
+    lines = merged["totals"]["lines"]
+    assert report.totals["lines"] == (lines["covered"], lines["total"])
+    functions = merged["totals"]["functions"]
+    assert report.totals["functions"] == (functions["covered"], functions["total"])
+
+
 def test_copy_without_debug_information_is_the_same_build(tmp_path: Path) -> None:
     whole = firmware_path("features", BOARD)
     bare = firmware_path("features", BOARD, "nodebug")
@@ -263,7 +297,8 @@ def test_differences_are_shown_by_file() -> None:
     few = gdbext("diff", first, second, "--top", 2, runtime=first.parent)
 
     assert "demo.rec did not: nothing" in done.out
-    assert "heap_in_use:111 (1×)" in done.out
+    source = (FIRMWARE_DIRECTORY / "demo" / "allocator.c").read_text().splitlines()
+    assert f"heap_in_use:{source.index('size_t heap_in_use(void)') + 1} (1×)" in done.out
     rows = [row for row in done.out.splitlines() if row.startswith("    ")]
     assert [row for row in few.out.splitlines() if row.startswith("    ")] == rows[:2]
     assert f"({len(rows) - 2} more rows; --top N shows more)" in few.out
