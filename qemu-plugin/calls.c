@@ -181,6 +181,56 @@ static void leave_frames(GxReplay *r, GxStack *s, uint32_t to, bool returned)
     s->n = to;
 }
 
+/*
+ * The activation of its function that block `id` goes on in, with those above it left; -1: none. Rules C4 and C7: of
+ * several, the one in which setjmp returned there; that is known after a longjmp told the address, when all is replayed
+ * once more.
+ */
+static int unwound_to(GxReplay *r, const GxStack *s, uint32_t id)
+{
+    const uint64_t address = r->blocks.address[id];
+    const int newest = gx_stack_find_function(s, r->blocks.fn_first[id]);
+    uint32_t activations = 0, set = 0;
+    int unused = -1, used = -1;
+
+    if (newest < 0 || group(s, s->n - 1) <= (uint32_t)newest) { /* no calls to be left */
+        return newest;
+    }
+    for (uint32_t i = (uint32_t)newest + 1, left = SEARCH_MAX; i > 0 && left > 0; i--, left--) {
+        const GxFrame *f = &s->frames[i - 1];
+
+        if (f->fn != s->frames[newest].fn) {
+            continue;
+        }
+        activations++;
+        if (f->set_jump && r->blocks.address[f->set_jump] == address) {
+            set++;
+            if (f->jumped && used < 0) {
+                used = (int)i - 1;
+            } else if (!f->jumped && unused < 0) {
+                unused = (int)i - 1;
+            }
+        }
+    }
+    if (activations < 2) {
+        return newest;
+    }
+    if (gx_set_has(&r->call_ends, address) && !gx_set_has(&r->set_jumps, address)) {
+        r->stats.late += gx_set_add(&r->set_jumps, address);
+    }
+    r->stats.ambiguous_unwinds += set != 1;
+    return unused >= 0 ? unused : used >= 0 ? used : newest;
+}
+
+/* A longjmp, or a jump to a landing pad. */
+static void unwind(GxReplay *r, GxStack *s, uint32_t id, uint32_t at)
+{
+    leave_frames(r, s, at + 1, false);
+    if (s->frames[at].set_jump && r->blocks.address[s->frames[at].set_jump] == r->blocks.address[id]) {
+        s->frames[at].jumped = 1;
+    }
+}
+
 /* Nothing is known of who called what runs now. */
 static void begin_above(GxReplay *r, GxStack *s, uint32_t id)
 {
@@ -241,8 +291,8 @@ static void jump(GxReplay *r, GxStack *s, uint32_t from, uint32_t id)
     }
     if (b->is_entry[id]) {
         tail_call(r, s, from, id);
-    } else if ((at = gx_stack_find_function(s, fn)) >= 0) { /* back from a cold part, or a landing pad */
-        leave_frames(r, s, (uint32_t)at + 1, false);
+    } else if ((at = unwound_to(r, s, id)) >= 0) { /* back from a cold part, or a landing pad */
+        unwind(r, s, id, (uint32_t)at);
     } else {
         r->stats.middle_entries++;
         tail_call(r, s, from, id);
@@ -268,8 +318,8 @@ void gx_calls_unmatched(GxReplay *r, GxStack *s, uint32_t from, uint32_t id)
 
     if (b->is_entry[id]) { /* a jump by means of a return instruction */
         jump(r, s, from, id);
-    } else if ((at = gx_stack_find_function(s, b->fn_first[id])) >= 0 && (uint32_t)at + 1 < s->n) { /* longjmp */
-        leave_frames(r, s, (uint32_t)at + 1, false);
+    } else if ((at = unwound_to(r, s, id)) >= 0 && (uint32_t)at + 1 < s->n) { /* longjmp */
+        unwind(r, s, id, (uint32_t)at);
     } else {
         if (group(s, s->n - 1) > 0) {
             r->stats.unmatched_returns++;
@@ -297,7 +347,13 @@ bool gx_calls_edge(GxReplay *r, GxStack *s, uint32_t from, uint32_t id)
         r->stats.middle_entries += !b->is_entry[id] && b->fn_first[id];
         push(r, s, calling_node(r, &top, from), id, (GxFrame){.ret = b->end[from], .has_ret = true}, GX_NODE_CALL);
     } else if (kind == GX_END_RETURN) {
-        return do_return(r, s, id);
+        if (!do_return(r, s, id)) {
+            return false;
+        }
+        if (gx_set_has(&r->set_jumps, address)) { /* C7 */
+            s->frames[s->n - 1].set_jump = id;
+            s->frames[s->n - 1].jumped = 0;
+        }
     } else if (kind == GX_END_JUMP_INDIRECT && top.has_ret && top.ret == address && group(s, s->n - 1) > 0) {
         leave_frames(r, s, group(s, s->n - 1), true);
     } else {

@@ -24,6 +24,7 @@ typedef struct GxStats {
     uint64_t unmatched_returns; /* returns that fit no call, with calls open */
     uint64_t above_start;       /* returns out of what was open when the recording began */
     uint64_t unwinds;           /* frames that were left at once: longjmp, exceptions */
+    uint64_t ambiguous_unwinds; /* times that several activations of a recursive function could be meant */
     uint64_t middle_entries;    /* functions entered in the middle */
     uint64_t abandoned;         /* traps that never returned, given up by a later return or reset */
     uint64_t unexplained;       /* control moved where the block could not go, and no trap says so */
@@ -35,7 +36,7 @@ typedef struct GxStats {
     uint64_t max_nesting;
     uint64_t dropped_contexts;
     uint64_t dropped_frames; /* outermost frames of a stack that grew beyond its limit */
-    uint64_t late;           /* edges counted before their end was known as a handler */
+    uint64_t late;           /* edges counted before their end was known as a handler, or as where longjmps go */
 } GxStats;
 
 /* A place where a program was interrupted. */
@@ -69,9 +70,11 @@ typedef struct GxFrame {
     uint32_t fn;
     bool has_ret; /* false: how it was entered is not known */
     bool tail;
-    bool switched; /* it loaded the stack pointer with something else */
-    bool cut;      /* the tree has no node for it: it counts at its caller's, and so does all that it calls */
-    uint32_t path; /* of the decision that it evaluates (paths.c); 0: none */
+    bool switched;          /* it loaded the stack pointer with something else */
+    bool cut;               /* the tree has no node for it: it counts at its caller's, and so does all that it calls */
+    uint32_t set_jump : 31; /* block where setjmp returned to it last, 0: none known. Rule C7 */
+    uint32_t jumped : 1;    /* and a longjmp has come there since */
+    uint32_t path;          /* of the decision that it evaluates (paths.c); 0: none */
 } GxFrame;
 
 typedef struct GxStack {

@@ -106,7 +106,7 @@ uint32_t gx_edge_flags(GxReplay *r, uint32_t from, uint32_t to)
     case GX_END_CALL_INDIRECT:
         return GX_EDGE_CONTROL | GX_EDGE_CALL;
     case GX_END_RETURN:
-        return GX_EDGE_CONTROL | GX_EDGE_RETURN;
+        return GX_EDGE_CONTROL | (gx_set_has(&r->set_jumps, address) ? 0 : GX_EDGE_RETURN);
     case GX_END_JUMP_INDIRECT: /* a table jump inside a function is none; code without a name may do anything */
         if (!b->fn_last[from] && (b->flags[from] & GX_FLAG_MAY_EXC_RETURN)) {
             return GX_EDGE_CONTROL;

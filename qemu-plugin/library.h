@@ -104,6 +104,8 @@ GX_PUBLIC int gx_replay_add_vector(GxReplay *r, uint64_t address, int kind);
 /* The function with this number begins with the handler at `address`. */
 GX_PUBLIC int gx_replay_add_handler_function(GxReplay *r, uint32_t fn, uint64_t address);
 GX_PUBLIC int gx_replay_add_reset(GxReplay *r, uint64_t address);
+/* Where longjmps go to, as an earlier replay learned (gx_replay_set_jumps). */
+GX_PUBLIC int gx_replay_add_set_jump(GxReplay *r, uint64_t address);
 /* A live recording: how many instructions of the vCPU's last block were begun, as far as known; 0 all. */
 GX_PUBLIC void gx_replay_provisional(GxReplay *r, uint32_t vcpu, uint32_t begun);
 
@@ -122,6 +124,7 @@ GX_PUBLIC uint64_t gx_replay_traps_to(const GxReplay *r, uint64_t address, GxTra
 /* Times that the handler at this address was entered. */
 GX_PUBLIC uint64_t gx_replay_handler_runs(GxReplay *r, uint64_t address);
 GX_PUBLIC uint64_t gx_replay_vectors(const GxReplay *r, uint64_t *out, uint64_t max);
+GX_PUBLIC uint64_t gx_replay_set_jumps(const GxReplay *r, uint64_t *out, uint64_t max);
 GX_PUBLIC void gx_replay_settle(GxReplay *r);
 /* The calling-context tree: a node's number is its place, parents come before children, 0 is the root. */
 GX_PUBLIC uint64_t gx_replay_nodes(const GxReplay *r, GxTreeRow *out, uint64_t max);

@@ -148,19 +148,26 @@ uint64_t gx_replay_handler_runs(GxReplay *r, uint64_t address)
     return 0;
 }
 
-uint64_t gx_replay_vectors(const GxReplay *r, uint64_t *out, uint64_t max)
+static uint64_t addresses(const GxAddressSet *set, uint64_t *out, uint64_t max)
 {
     uint64_t n = 0;
 
-    for (uint32_t i = 0; i < r->vectors.size; i++) {
-        if (r->vectors.slots[i]) {
+    for (uint32_t i = 0; i < set->size; i++) {
+        if (set->slots[i]) {
             if (out && n < max) {
-                out[n] = r->vectors.slots[i] - 1;
+                out[n] = set->slots[i] - 1;
             }
             n++;
         }
     }
     return n;
+}
+
+uint64_t gx_replay_vectors(const GxReplay *r, uint64_t *out, uint64_t max) { return addresses(&r->vectors, out, max); }
+
+uint64_t gx_replay_set_jumps(const GxReplay *r, uint64_t *out, uint64_t max)
+{
+    return addresses(&r->set_jumps, out, max);
 }
 
 /*

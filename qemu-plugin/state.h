@@ -164,6 +164,7 @@ typedef struct GxReplay {
     GxAddressSet vectors;             /* handler entries: from the vector table, and learned */
     GxAddressSet resets;
     GxAddressSet call_ends; /* addresses that a call returns to */
+    GxAddressSet set_jumps; /* of those: where setjmp returns to, as longjmps told. Rule C7 */
     GxHandlerFn *handler_fns;
     uint32_t n_handler_fns;
     GxAddressSet task_starts; /* where a trap return began a task */

@@ -25,6 +25,7 @@ _REPAIRS: Final = (
     "unmatched_returns",
     "above_start",
     "unwinds",
+    "ambiguous_unwinds",
     "middle_entries",
     "abandoned",
     "unexplained",

@@ -13,13 +13,14 @@ from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
 from gdbext.replay.library import CNodeBlock
-from gdbext.replay.replay import Replay
+from gdbext.replay.replay import SecondReplay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gdbext.recording.blocks import BlockTable
     from gdbext.replay.functions import FunctionNumbers
+    from gdbext.replay.replay import Replay
     from gdbext.symbols import Symbols
 
 __all__ = ["InlineChains", "InlineReplay", "NodeBlock"]
@@ -80,18 +81,12 @@ class InlineChains:
         return result
 
 
-class InlineReplay(Replay):
+class InlineReplay(SecondReplay):
     """Replays what `parent` has replayed up to now, with nodes for inlined functions that call."""
 
     def __init__(self, parent: Replay, chains: InlineChains) -> None:
         """Nothing is replayed yet; the parent has been brought up to date."""
-        super().__init__(
-            parent.recording,
-            vectors=parent._vectors,
-            resets=parent._resets,
-            functions=parent._functions,
-            classes=parent.classes,
-        )
+        super().__init__(parent)
         self._chains = chains
 
     def run(self, progress: Callable[[float], None] | None = None) -> Iterator[NodeBlock]:

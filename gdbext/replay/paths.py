@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gdbext.errors import NativeError
 from gdbext.replay.counts import last_insn
 from gdbext.replay.library import CPathBranch, CPathNode
-from gdbext.replay.replay import Replay
+from gdbext.replay.replay import SecondReplay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -42,18 +42,8 @@ class PathCounts:
     """Executions of a branch in no evaluation that was seen to begin."""
 
 
-class PathReplay(Replay):
+class PathReplay(SecondReplay):
     """Replays what `parent` has replayed up to now, and follows evaluations of decisions."""
-
-    def __init__(self, parent: Replay) -> None:
-        """Nothing is replayed yet; the parent has been brought up to date."""
-        super().__init__(
-            parent.recording,
-            vectors=parent._vectors,
-            resets=parent._resets,
-            functions=parent._functions,
-            classes=parent.classes,
-        )
 
     def run(
         self,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gdbext.recording.reader import ChunkData, Recording
     from gdbext.replay.functions import FunctionNumbers
 
-__all__ = ["Replay"]
+__all__ = ["Replay", "SecondReplay"]
 
 SLICE_BLOCKS = 20_000_000
 EDGE_RESTART = 4
@@ -77,6 +77,7 @@ class Replay:
         self._vectors = dict(vectors or {})
         self._functions = functions
         self._resets = set(resets)
+        self._set_jumps: set[int] = set()
         self.classes = classes or Classifier(target, mode_at, m_profile)
         self._lib = replay_library()
         self._handle: int | None = None
@@ -104,6 +105,7 @@ class Replay:
         if self._stats().late:
             # Edges were counted before their ends were known as handlers: once more, knowing.
             self._vectors.update(dict.fromkeys(self._learned() - self._vectors.keys(), 0))
+            self._set_jumps |= self._addresses(self._lib.gx_replay_set_jumps)
             self._free()
             self._replay_new(progress)
 
@@ -192,6 +194,8 @@ class Replay:
                     self._lib.gx_replay_add_handler_function(self._handle, number, address)
             for address in self._resets:
                 self._lib.gx_replay_add_reset(self._handle, address)
+            for address in self._set_jumps:
+                self._lib.gx_replay_add_set_jump(self._handle, address)
         return self._handle
 
     def _profile(self) -> int:
@@ -293,10 +297,13 @@ class Replay:
         return Stats(**{field.name: getattr(raw, field.name) for field in fields(Stats)})
 
     def _learned(self) -> set[int]:
+        return self._addresses(self._lib.gx_replay_vectors)
+
+    def _addresses(self, function: Any) -> set[int]:
         handle = self._open()
-        n = int(self._lib.gx_replay_vectors(handle, None, 0))
+        n = int(function(handle, None, 0))
         out = (ctypes.c_uint64 * max(n, 1))()
-        self._lib.gx_replay_vectors(handle, out, n)
+        function(handle, out, n)
         return set(out[:n])
 
     def _copy(self, function: Any, kind: Any) -> list[Any]:
@@ -346,3 +353,22 @@ def _restarted(edges: list[Any]) -> dict[int, int]:
         if edge.flags & EDGE_RESTART:
             result[edge.from_] = result.get(edge.from_, 0) + edge.count
     return result
+
+
+class SecondReplay(Replay):
+    """Replays what another replay has gone through, for what that one did not keep."""
+
+    def __init__(self, parent: Replay) -> None:
+        """Nothing is replayed yet.
+
+        Args:
+            parent: has been brought up to date.
+        """
+        super().__init__(
+            parent.recording,
+            vectors=parent._vectors,
+            resets=parent._resets,
+            functions=parent._functions,
+            classes=parent.classes,
+        )
+        self._set_jumps = parent._set_jumps

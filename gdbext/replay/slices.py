@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gdbext.errors import NativeError
 from gdbext.replay.library import CSliceTotals, CSliceWindow
-from gdbext.replay.replay import Replay
+from gdbext.replay.replay import SecondReplay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from gdbext.replay.replay import Replay
 
 __all__ = ["SliceFlag", "SliceKind", "SliceReplay", "SliceRow", "SliceTotals", "SliceWindow"]
 
@@ -111,7 +113,7 @@ class SliceTotals(NamedTuple):
     dropped: int
 
 
-class SliceReplay(Replay):
+class SliceReplay(SecondReplay):
     """Replays what `parent` has replayed up to now, and sees every change of the stacks."""
 
     def __init__(self, parent: Replay, first_chunk: int = 0, only_vcpu: int | None = None) -> None:
@@ -122,13 +124,7 @@ class SliceReplay(Replay):
             first_chunk: what came before is not replayed, and not known.
             only_vcpu: the others are left out.
         """
-        super().__init__(
-            parent.recording,
-            vectors=parent._vectors,
-            resets=parent._resets,
-            functions=parent._functions,
-            classes=parent.classes,
-        )
+        super().__init__(parent)
         self._first_chunk = first_chunk
         self._only_vcpu = only_vcpu
 

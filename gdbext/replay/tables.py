@@ -91,6 +91,8 @@ class Stats:
     """Returns out of what was open when the recording began."""
     unwinds: int
     """Frames that were left together with others: longjmp, exceptions."""
+    ambiguous_unwinds: int
+    """Of the times that happened: several activations of a recursive function could be meant."""
     middle_entries: int
     """Functions that were entered in the middle."""
     abandoned: int
@@ -114,7 +116,7 @@ class Stats:
     dropped_frames: int
     """Outermost calls of stacks that grew beyond their limit."""
     late: int
-    """Edges counted before their end was known as a handler; 0 after a second pass."""
+    """Counted before a handler's address, or where longjmps go, was known; 0 in a second pass."""
 
     @classmethod
     def zero(cls) -> Stats:

@@ -24,22 +24,6 @@
     .size   \name, . - \name
     .endm
 
-    function jump_set
-    stmia   r0!, {r4-r11, lr}
-    mov     r1, sp
-    str     r1, [r0]
-    movs    r0, #0
-    bx      lr
-    end jump_set
-
-    function jump_long
-    ldmia   r0!, {r4-r11, lr}
-    ldr     r2, [r0]
-    mov     sp, r2
-    mov     r0, r1
-    bx      lr
-    end jump_long
-
     function veneer
     count   veneer
     ldr     r12, =veneered

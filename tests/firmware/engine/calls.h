@@ -3,15 +3,7 @@
 #ifndef CALLS_H
 #define CALLS_H
 
-#include <stdint.h>
-
-struct jump_buffer {
-    uintptr_t registers[16];
-};
-
-/* As setjmp and longjmp. */
-uint32_t jump_set(struct jump_buffer *buffer) __attribute__((returns_twice));
-void jump_long(struct jump_buffer *buffer, uint32_t value);
+#include "jump.h"
 
 uint32_t veneer(uint32_t value);       /* jumps through a register to veneered() */
 uint32_t asm_tail(uint32_t value);     /* a direct jump to tail_target() */
