@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from gdbext.coverage.code import read_code
 from gdbext.coverage.decisions.expression import Path, paths_of
 from gdbext.coverage.decisions.machine import Machine
+from gdbext.coverage.decisions.macros import read_macros
 from gdbext.coverage.decisions.matching import Match, Unproven, match
 from gdbext.coverage.decisions.mcdc import find_pair, missing_pairs
 from gdbext.coverage.decisions.model import (
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gdbext.analyses.program import Program
+    from gdbext.coverage.decisions.macros import Macros
     from gdbext.coverage.decisions.source import SourceDecision
     from gdbext.coverage.decisions.tokens import Tokens
     from gdbext.coverage.model import Coverage, FileCoverage
@@ -83,6 +86,14 @@ class _Conditions:
         self._rows = self._symbols.sources.all_rows()
         self._starts = [row.start for row in self._rows]
         self._machines: dict[int, Machine] = {}
+        self._macros: dict[str, Macros] = {}
+        sources = self._symbols.sources
+        self._files = {
+            path_of(name)
+            for number in range(len(sources.units))
+            for name in sources.lines(number).files
+            if name
+        }
         self._by_file: dict[str, dict[int, list[LineRow]]] = {}
         for row in self._rows:
             if row.line:
@@ -195,11 +206,22 @@ class _Conditions:
         if function is None or row is None:
             raise Unproven("its code is in no function")
         origin = self._origins.at(branches[0])
-        found = match(decision, tokens, machine, branches, row.file, origin)
+        macros = self._macros_of(file.path)
+        found = match(decision, tokens, machine, branches, row.file, origin, macros)
         paths = paths_of(list(found.steps), MOST_PATHS)
         if paths is None:
             raise Unproven(f"more than {MOST_PATHS} ways through it")
         return _Proven(decision, found, paths, function.name, excluded)
+
+    def _macros_of(self, path: str) -> Macros:
+        macros = self._macros.get(path)
+        if macros is None:
+            # Folders of headers: those that any file of the program is in, and above.
+            folders = {posixpath.dirname(other) for other in self._files}
+            folders |= {posixpath.dirname(folder) for folder in folders}
+            macros = read_macros(path, sorted(folders), self._symbols.source_lines)
+            self._macros[path] = macros
+        return macros
 
     def _machine_of(self, address: int) -> Machine:
         function = self._symbols.function_at(address)

@@ -31,7 +31,9 @@ class Landing(NamedTuple):
     branch: int | None
     """Address of the decision's next branch; None: out of the decision."""
     exit: int
-    """Out of the decision: the address, jumps on the way followed."""
+    """Out of the decision: the address, jumps on the way in the decision followed."""
+    to: int
+    """The same, jumps outside of it followed, too."""
     way: tuple[int, ...]
     """Instructions on the way to the next branch, with it."""
 
@@ -87,7 +89,7 @@ class Machine:
             if at not in self._sizes or row is None or row.file != file:
                 break
             if at in branches:
-                return Landing(at, out, (*way, at))
+                return Landing(at, out, out, (*way, at))
             if not region.holds(Place(row.line, row.column)) or at in self.code.scan.branches:
                 break
             end = self.end(at)
@@ -100,7 +102,18 @@ class Machine:
                 at = self.following(at)
             else:
                 break
-        return Landing(None, out, ())
+        return Landing(None, out, self._through(out), ())
+
+    def _through(self, address: int) -> int:
+        """Where jumps lead that begin at an address."""
+        for _ in range(_FURTHEST):
+            if address not in self._sizes or address in self.code.scan.branches:
+                break
+            end = self.end(address)
+            if end.kind != EndKind.JUMP or end.target == NO_TARGET:
+                break
+            address = end.target
+        return address
 
     def end(self, address: int) -> End:
         """What an instruction does to control flow."""

@@ -7,7 +7,7 @@ What has to be so is in docs/coverage.md, "Condition coverage and MC/DC".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gdbext.coverage.decisions.expression import FALSE, TRUE, Step, graph_of
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gdbext.coverage.decisions.machine import Landing, Machine
+    from gdbext.coverage.decisions.macros import Macros
     from gdbext.coverage.decisions.source import SourceDecision
     from gdbext.coverage.decisions.tokens import Place, Tokens
     from gdbext.symbols.origins import Origin
@@ -41,16 +42,6 @@ class Unproven(Exception):  # noqa: N818
     """Which branch is which condition cannot be proven; says why. Never leaves this package."""
 
 
-_PLAIN: Final = frozenset(
-    (
-        "NULL", "nullptr", "true", "false", "this", "const", "volatile", "struct", "union", "enum",
-        "int", "unsigned", "signed", "char", "short", "long", "float", "double", "void", "bool",
-        "_Bool", "static_cast", "reinterpret_cast", "const_cast",
-    )
-)  # fmt: skip
-"""Names that hide no operators, though debug information does not have them."""
-
-
 def match(
     decision: SourceDecision,
     tokens: Tokens,
@@ -58,6 +49,7 @@ def match(
     branches: Sequence[int],
     file: str,
     origin: Origin | None,
+    macros: Macros,
 ) -> Match:
     """Find the branch of each condition.
 
@@ -66,6 +58,7 @@ def match(
         branches: addresses of the conditional branches that lie in its region, ascending.
         file: as the line rows name it.
         origin: of the code.
+        macros: that the source may use.
 
     Raises:
         Unproven: with the reason.
@@ -82,9 +75,8 @@ def match(
         for branch in branches
     }
     order = _in_order(branches, landings) if level == "g" else list(branches)
-    _check_places(decision, tokens, machine, order, level, origin)
-    ways_on = _ways_on(decision, machine, level, landings)
-    true, false, conditions = _isomorphic(order, landings, steps, ways_on)
+    _check_places(decision, tokens, machine, order, origin, macros)
+    true, false, conditions = _fitted(decision, machine, level, order, landings, steps)
     if len(steps) == 1:
         conditions = [_oriented(decision, machine, order[0], landings)]
     else:
@@ -143,57 +135,70 @@ def _check_places(
     tokens: Tokens,
     machine: Machine,
     order: Sequence[int],
-    level: str,
     origin: Origin | None,
+    macros: Macros,
 ) -> None:
-    """Each branch lies at its condition. Where GCC places branches at an operator around it, each
-    must have a line row of its own, and no name may be a macro that hides further operators."""
-    places = [machine.place_at(branch) for branch in order]
-    if all(
-        place is not None and condition.zone <= place <= condition.last
-        for place, condition in zip(places, decision.conditions, strict=True)
-    ):
-        return
+    """Each branch lies at its condition and has a line row of its own, or GCC has placed it at an
+    operator around. No name may be a macro that hides further operators."""
     assert origin is not None
-    if not origin.is_gcc:
-        raise Unproven("columns do not tell its conditions apart")
-    for place, condition in zip(places, decision.conditions, strict=True):
+    exact = True
+    for branch, condition in zip(order, decision.conditions, strict=True):
+        place = machine.place_at(branch)
         around = (*condition.operators, *decision.marks)
-        if place is None or not (place in around or condition.zone <= place <= condition.last):
+        own = place is not None and condition.zone <= place <= condition.last
+        exact = exact and own
+        if not own and place not in around:
             raise Unproven("a branch lies at no operator of its condition")
+    if not exact and not origin.is_gcc:
+        raise Unproven("columns do not tell its conditions apart")
     rows = {row.start for branch in order if (row := machine.row_at(branch)) is not None}
     if len(rows) != len(order):
         raise Unproven("a line row holds several branches: a condition takes several")
     if len(order) > 1:
-        _check_names(decision, tokens, origin)
+        _check_names(decision, tokens, origin, macros)
 
 
-def _check_names(decision: SourceDecision, tokens: Tokens, origin: Origin) -> None:
+def _check_names(decision: SourceDecision, tokens: Tokens, origin: Origin, macros: Macros) -> None:
     for condition in decision.conditions:
         for at in range(condition.first, condition.end):
             item = tokens.items[at]
             if item.kind != "name" or tokens.items[at - 1].text in (".", "->"):
                 continue
-            name = item.text
-            if name in tokens.macros:
-                if any(mark in tokens.macros[name] for mark in ("&&", "||", "?", "(")):
-                    raise Unproven(f"the macro {name} may hold conditions")
-            elif name not in _PLAIN and name not in origin.names:
-                raise Unproven(f"{name} may be a macro, and columns do not tell conditions apart")
+            if macros.hides_operators(item.text, origin.names):
+                raise Unproven(f"the macro {item.text} holds further operators")
+            if not macros.is_plain(item.text, origin.names):
+                raise Unproven(f"{item.text} may be a macro with further operators")
 
 
-def _ways_on(
+def _fitted(
     decision: SourceDecision,
     machine: Machine,
     level: str,
+    order: Sequence[int],
     landings: dict[int, tuple[Landing, Landing]],
+    steps: Sequence[Step],
+) -> tuple[int, int, list[MatchedCondition]]:
+    """`_isomorphic`, with ways on that are one if they begin alike, or lead to the same place."""
+    exits = {way.exit: way for ways in landings.values() for way in ways if way.branch is None}
+    try:
+        return _isomorphic(order, landings, steps, {address: address for address in exits})
+    except Unproven:
+        if len(exits) < 3:
+            raise
+    try:
+        return _isomorphic(order, landings, steps, {at: way.to for at, way in exits.items()})
+    except Unproven:
+        if level == "0" or decision.kind in ("value", "?:"):
+            raise
+    return _isomorphic(order, landings, steps, _merged(decision, machine, exits))
+
+
+def _merged(
+    decision: SourceDecision, machine: Machine, exits: dict[int, Landing]
 ) -> dict[int, int]:
     """By address outside: the one that stands for it. -Og has the same code several times behind
     a decision (a value is set on each way): what the source has if it is true is one, and so is
     the rest, which must begin at one place of the source."""
-    exits = {way.exit: way for ways in landings.values() for way in ways if way.branch is None}
-    if level == "0" or len(exits) < 3 or decision.kind in ("value", "?:"):
-        return {address: address for address in exits}
     found: dict[bool, tuple[Place | None, int]] = {}
     result = {}
     for address in sorted(exits):

@@ -252,6 +252,8 @@ class _Finder:
             if not (self._is(opened, "(") and self.tokens.partner.get(opened) == end):
                 return first, end
             before = self._items[opened - 1].text if opened else ""
+            if opened and self._is_called(opened - 1):
+                return first, end
             after = self._items[end + 1].text if end + 1 < len(self._items) else ""
             if before not in ("!", "&&", "||") and after not in ("&&", "||"):
                 return first, end
@@ -271,6 +273,13 @@ class _Finder:
             ):
                 return first, end
             index = opened
+
+    def _is_called(self, index: int) -> bool:
+        """Whether brackets behind this token are a call's, and not for grouping."""
+        item = self._items[index]
+        if item.kind == "name":
+            return item.text not in _BORDER_WORDS
+        return item.kind == "op" and item.text in (")", "]", ">")
 
     def _left(self, index: int) -> int:
         at = index - 1

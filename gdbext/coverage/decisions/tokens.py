@@ -38,8 +38,6 @@ class Tokens:
     items: list[Token]
     partner: dict[int, int] = field(default_factory=dict)
     """By index of a bracket: that of its other one. One without is not there."""
-    macros: dict[str, str] = field(default_factory=dict)
-    """Bodies of the macros that this file defines."""
 
     def text(self, first: int, end: int) -> str:
         """The tokens [first, end) as one line of source."""
@@ -63,7 +61,6 @@ _TOKEN: Final = re.compile(
       | (?P<op><<=|>>=|->\*|\.\.\.|->|::|\+\+|--|&&|\|\||[=!<>+*/%&|^-]=|<<|>>|.)""",
     re.VERBOSE | re.DOTALL,
 )
-_DEFINE: Final = re.compile(r"#\s*define\s+(\w+)(\([^)]*\))?(.*)", re.DOTALL)
 _DIRECTIVE: Final = re.compile(r"[ \t]*#(?:\\\r?\n|/\*.*?\*/|[^\n])*", re.DOTALL)
 _OPEN: Final = {"(": ")", "[": "]", "{": "}"}
 _WORDS: Final = {"and": "&&", "or": "||", "not": "!"}
@@ -85,10 +82,7 @@ def tokenize(lines: Sequence[str], *, cplusplus: bool) -> Tokens:
         match = directive or _TOKEN.match(text, at)
         assert match is not None  # the last alternative takes any character
         part = match[0]
-        if directive is not None:
-            if (define := _DEFINE.match(part.strip())) is not None:
-                found.macros[define[1]] = define[3]
-        elif match["skip"] is None and match["line"] is None:
+        if directive is None and match["skip"] is None and match["line"] is None:
             fresh = False
             start = Place(line, at - begin + 1)
             lines_in = part.count("\n")
