@@ -7,6 +7,7 @@ Format: geninfo(1), "TRACEFILE FORMAT"; the records that both lcov 1 and lcov 2 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -44,14 +45,20 @@ def test_name(recording: str) -> str:
 
 
 def _functions(file: FileCoverage, known: KnownFunctions) -> Iterator[str]:
-    """`FN:line,name` of all, then `FNDA:count,name`, then how many there are and were hit."""
+    """`FN:line,name` of all, then `FNDA:count,name`, then how many there are and were hit.
+
+    genhtml 2 wants a function's line to be one that has code: it is the first such line from the
+    one on that names the function.
+    """
+    numbers = [line.line for line in file.lines if line.excluded is None]
     functions = [
         (name, function)
         for name, function in named_functions(file, known)
         if function.excluded is None
     ]
     for name, function in functions:
-        yield f"FN:{function.line},{name}"
+        at = bisect_left(numbers, function.line or 0)
+        yield f"FN:{numbers[at] if at < len(numbers) else function.line},{name}"
     for name, function in functions:
         yield f"FNDA:{hits(function)},{name}"
     yield f"FNF:{len(functions)}"

@@ -115,6 +115,18 @@ def shown_branches(branches: list[dict[str, Any]]) -> dict[int, list[int | None]
     return shown
 
 
+@pytest.mark.parametrize(("program", "board", "variant"), [*PROGRAMS, ("basic", "virt-rv32", "O0")])
+def test_lines_of_functions_in_lcov_have_code(
+    program: str, board: str, variant: str, tmp_path: Path
+) -> None:
+    recording, _ = recorded(program, board, variant)
+    export(recording, "lcov", tmp_path / "t.info")
+
+    for section in (tmp_path / "t.info").read_text().split("end_of_record"):
+        code = set(re.findall(r"^DA:(\d+),", section, re.MULTILINE))
+        assert set(re.findall(r"^FN:(\d+),", section, re.MULTILINE)) <= code
+
+
 def test_functions_that_share_a_name_stay_apart(tmp_path: Path) -> None:
     recording, answer = recorded("features", "mps2-an385", "")
     export(recording, "lcov", tmp_path / "t.info")
