@@ -175,7 +175,7 @@ def _function(function: FunctionCoverage) -> str:
 
 
 def _of(part: Ratio) -> str:
-    return f"{amount(part.covered)}/{amount(part.total)}" if ratio.total else "-"
+    return f"{amount(part.covered)}/{amount(part.total)}" if part.total else "-"
 
 
 def _n(number: int, noun: str, plural: str = "s") -> str:
