@@ -61,8 +61,15 @@ static void take_switch(GxEngine *e, const GxProbe *p)
 {
     GxContext c = {.from = 0};
 
-    if (e->n_levels > (p->why & GX_PROBE_RETURN ? 1 : 0) || !has(p, GX_REG_SP)) {
-        return; /* in a handler; one that returns just now is still open */
+    if (!has(p, GX_REG_SP)) {
+        return;
+    }
+    if (e->n_levels > (p->why & GX_PROBE_RETURN ? 1 : 0)) { /* in a handler; one that returns just now is still open */
+        if ((p->why & GX_PROBE_SWITCHED) && !(p->why & (GX_PROBE_TRAP | GX_PROBE_VECTOR))) { /* S7 */
+            e->new_sp = p->sp;
+            e->has_new_sp = true;
+        }
+        return;
     }
     if (p->why & GX_PROBE_SWITCHED) {
         e->new_sp = p->sp;
@@ -262,6 +269,12 @@ GxContext gx_probe_below(const GxLevel *level)
 
     c.has_saved = c.has_saved && level->has_restored;
     return c;
+}
+
+bool gx_probe_stack(const GxProbe *p, uint64_t *sp)
+{
+    *sp = p ? p->sp : 0;
+    return p && has(p, GX_REG_SP);
 }
 
 GxSpFit gx_probe_sp(const GxProbe *p, const GxContext *c)

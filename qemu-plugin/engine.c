@@ -199,7 +199,10 @@ static bool decide(GxReplay *r, GxVcpu *v, uint32_t id)
         e->suspect = 0;
     }
     if (trap_return) { /* no trap was open: the start of a program at a lower privilege */
-        gx_task_suspend(r, v, (GxContext){.from = 0});
+        GxContext place = {.from = 0};
+
+        gx_switch_place(e, &place);
+        gx_task_suspend(r, v, place);
         gx_task_begin(r, e, id);
         return false;
     }

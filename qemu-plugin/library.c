@@ -71,6 +71,8 @@ void gx_replay_free(GxReplay *r)
     free(r->call_ends.slots);
     free(r->set_jumps.slots);
     free(r->task_starts.slots);
+    free(r->switchers.slots);
+    free(r->schedulers.slots);
     free(r->handler_fns);
     free(r->interrupts.slots);
     free(r->exceptions.slots);

@@ -55,6 +55,7 @@ bool gx_trap_resume_task(GxReplay *r, GxVcpu *v, uint32_t id)
     bool ambiguous;
     const int at = gx_task_find(r, &v->engine, r->blocks.address[id], GX_FIT_AGAIN, gx_probe(v), &ambiguous);
     const GxTask *t = &v->engine.tasks[v->engine.task];
+    GxContext place = {.from = 0};
 
     if (at < 0) {
         return false;
@@ -62,7 +63,11 @@ bool gx_trap_resume_task(GxReplay *r, GxVcpu *v, uint32_t id)
     if (t->began_at && !r->has_events && !gx_stack_switches(&t->stack)) {
         gx_trap_learn(r, t->began_at - 1); /* no task, but a handler that came directly after another one */
     }
-    gx_task_suspend(r, v, (GxContext){.from = 0});
+    if (gx_stack_switches(&t->stack)) {
+        gx_set_add(&r->schedulers, t->stack.frames[t->stack.n - 1].fn);
+    }
+    gx_switch_place(&v->engine, &place);
+    gx_task_suspend(r, v, place);
     resume_task(r, v, (uint32_t)at, ambiguous, id);
     return true;
 }
@@ -146,9 +151,16 @@ void gx_trap_leave(GxReplay *r, GxVcpu *v, uint32_t id)
     if (at >= 0) {
         e->restores_match |= now->leaving && gx_probe_sp(now, &e->tasks[at].place) == GX_SP_SAME;
         resume_task(r, v, (uint32_t)at, ambiguous, id);
+    } else if ((at = gx_task_scheduler(r, e, address, gx_probe(v))) >= 0) {
+        gx_task_switch(r, e, (uint32_t)at);
+        if (r->observed) {
+            gx_slices_cut(r, &e->tasks[at].stack, 1, 0);
+        }
+        e->tasks[at].stack.n = 1;
     } else { /* R6 */
         gx_task_begin(r, e, id);
         e->tasks[e->task].began_at = address + 1;
+        e->tasks[e->task].has_began_sp = gx_probe_stack(gx_probe(v), &e->tasks[e->task].began_sp);
         gx_set_add(&r->task_starts, address);
     }
 }

@@ -168,6 +168,8 @@ typedef struct GxReplay {
     GxHandlerFn *handler_fns;
     uint32_t n_handler_fns;
     GxAddressSet task_starts; /* where a trap return began a task */
+    GxAddressSet switchers;   /* numbers of functions that loaded the stack pointer, */
+    GxAddressSet schedulers;  /* and from which a task went on, outside of handlers */
     GxAddressSet interrupts;  /* handlers known to be asynchronous, */
     GxAddressSet exceptions;  /* and synchronous */
     bool has_events;          /* QEMU reported traps (discontinuity callback) */
@@ -237,6 +239,10 @@ void gx_stack_copy_above(GxReplay *r, GxStack *to, const GxStack *from, uint32_t
 void gx_task_suspend(GxReplay *r, GxVcpu *v, GxContext place);
 void gx_task_switch(GxReplay *r, GxEngine *e, uint32_t task);
 void gx_task_begin(GxReplay *r, GxEngine *e, uint32_t id);
+/* A trap returned to `address`, where nothing waits: a scheduler's loop that begins anew? Its task, or -1. Rule S8. */
+int gx_task_scheduler(const GxReplay *r, const GxEngine *e, uint64_t address, const GxProbe *now);
+/* Where the task waits in a routine that switches, also if a trap came there; NULL: it does not. Rule S7. */
+const GxContext *gx_task_left(const GxTask *t);
 /* `now`: registers at that address, or NULL. */
 GxFit gx_context_fits(const GxReplay *r, const GxStack *s, const GxContext *c, uint64_t address, const GxProbe *now);
 const GxStack *gx_stack_below(const GxEngine *e, uint32_t n);
@@ -263,6 +269,8 @@ unsigned gx_probe_kind(const GxProbe *p);
 /* At a handler's first block: the stack pointer of what it interrupted; `outermost`: no open handler. */
 void gx_probe_interrupted(const GxProbe *p, bool outermost, GxContext *c);
 typedef enum { GX_SP_UNKNOWN, GX_SP_SAME, GX_SP_OTHER } GxSpFit;
+/* The stack pointer of what runs. False: not known. */
+bool gx_probe_stack(const GxProbe *p, uint64_t *sp);
 /* Does the context's stack go on? */
 GxSpFit gx_probe_sp(const GxProbe *p, const GxContext *c);
 

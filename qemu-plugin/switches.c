@@ -53,14 +53,17 @@ static bool switch_stacks(GxReplay *r, GxVcpu *v, uint32_t id)
     }
     for (uint32_t i = 0; i < e->n_tasks; i++) {
         const GxTask *t = &e->tasks[i];
-        const int frame = t->suspended && !t->place.from ? gx_stack_waits(&t->stack, address) : -1;
+        const bool interrupted_last = e->n_levels && i == e->task; /* S7: perhaps in the scheduler */
+        const GxContext *left = interrupted_last ? NULL : gx_task_left(t);
+        const bool waits = interrupted_last ? gx_stack_switches(&t->stack) : t->suspended && left;
+        const int frame = waits ? gx_stack_waits(&t->stack, address) : -1;
 
         if (frame <= 0) {
             continue;
         }
         fitting++;
-        if (gx_switch_distance(e, &t->place) < nearest) { /* P7 */
-            nearest = gx_switch_distance(e, &t->place);
+        if (gx_switch_distance(e, left) < nearest) { /* P7 */
+            nearest = gx_switch_distance(e, left);
             own_is_nearest = false;
             found = i;
             at = frame;
@@ -78,10 +81,21 @@ static bool switch_stacks(GxReplay *r, GxVcpu *v, uint32_t id)
     }
     if (e->n_levels) {
         interrupted = gx_trap_close_all(r, v);
+    } else {
+        gx_set_add(&r->schedulers, e->stack->frames[e->stack->n - 1].fn);
     }
-    gx_switch_place(e, &interrupted);
-    gx_task_suspend(r, v, interrupted);
-    gx_task_switch(r, e, found);
+    if (found == e->task) { /* the handler returned to the task that it interrupted in the scheduler */
+        gx_switch_place(e, &(GxContext){.from = 0});
+    } else {
+        GxContext place = {.from = 0};
+
+        if (!interrupted.from) {
+            gx_switch_place(e, &place);
+        }
+        gx_task_suspend(r, v, interrupted.from ? interrupted : place);
+        e->has_old_sp = e->has_new_sp = false;
+        gx_task_switch(r, e, found);
+    }
     if (r->observed) {
         gx_slices_cut(r, &e->tasks[found].stack, (uint32_t)at, 0);
     }
@@ -159,6 +173,7 @@ void gx_tasks_edge(GxReplay *r, GxVcpu *v, uint32_t from, uint32_t id)
         }
     }
     if (b->flags[id] & GX_FLAG_SWITCH) {
+        gx_set_add(&r->switchers, b->fn_first[id]);
         s = gx_engine_stack(&v->engine);
         s->frames[s->n - 1].switched = true;
     }

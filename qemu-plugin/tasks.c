@@ -60,6 +60,10 @@ void gx_task_suspend(GxReplay *r, GxVcpu *v, GxContext place)
         gx_slices_run(r, e, false, 0);
     }
     t->place = place;
+    t->left = (GxContext){.from = 0};
+    if (place.from && gx_stack_switches(&t->stack)) {
+        gx_switch_place(e, &t->left);
+    }
     t->suspended = true;
     t->suspended_at = ++e->order;
     if (t->self - t->run_start > t->longest_run) {
@@ -109,6 +113,7 @@ void gx_task_begin(GxReplay *r, GxEngine *e, uint32_t id)
     e->inside = false;
     e->tasks[e->task].suspended = false;
     e->tasks[e->task].began_at = 0;
+    e->tasks[e->task].has_began_sp = false;
     e->tasks[e->task].switches_in++;
     e->tasks[e->task].run_start = e->tasks[e->task].self;
     gx_stack_begin(r, &e->tasks[e->task].stack, id, GX_NODE_TASK);
@@ -116,6 +121,30 @@ void gx_task_begin(GxReplay *r, GxEngine *e, uint32_t id)
     if (r->observed) {
         gx_slices_run(r, e, true, 0);
     }
+}
+
+int gx_task_scheduler(const GxReplay *r, const GxEngine *e, uint64_t address, const GxProbe *now)
+{
+    uint64_t sp;
+    const bool has_sp = gx_probe_stack(now, &sp);
+
+    for (uint32_t i = 0; i < e->n_tasks; i++) {
+        const GxTask *t = &e->tasks[i];
+
+        if (t->suspended && t->began_at == address + 1 && t->stack.n && gx_stack_at_base(&t->stack) &&
+            gx_set_has(&r->switchers, t->stack.frames[0].fn) && (!has_sp || !t->has_began_sp || t->began_sp == sp)) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+const GxContext *gx_task_left(const GxTask *t)
+{
+    if (!t->place.from) {
+        return &t->place;
+    }
+    return gx_stack_switches(&t->stack) ? &t->left : NULL;
 }
 
 /* As gx_fits(), of a context whose stack is `s`: a return that was interrupted goes to where the stack says. Rule T4. */

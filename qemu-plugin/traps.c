@@ -84,11 +84,22 @@ static unsigned trap_kind(const GxReplay *r, const GxVcpu *v, GxContext interrup
     return GX_NODE_INTERRUPT;
 }
 
+/* Does the newest handler wait in a scheduler's loop, to which it went on? Then it is over. Rule S7. */
+static bool waits_in_scheduler(const GxReplay *r, const GxEngine *e)
+{
+    const GxLevel *top = e->n_levels ? &e->levels[e->n_levels - 1] : NULL;
+    const GxFrame *frame = top && top->stack.n ? &top->stack.frames[top->stack.n - 1] : NULL;
+
+    return frame && !top->probed && frame->tail && gx_stack_at_base(&top->stack) &&
+           gx_set_has(&r->schedulers, frame->fn);
+}
+
 void gx_trap_enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, bool tail_chained, bool maybe_call)
 {
     GxEngine *e = &v->engine;
     const uint64_t address = r->blocks.address[id];
     const GxProbe *now = gx_probe(v);
+    const bool waited = !tail_chained && waits_in_scheduler(r, e);
     const uint32_t source = v->trap_event == GX_TRAP_EVENT_PROBE || (!v->trap_event && gx_probe_begins_m(now))
                                 ? GX_TRAP_SOURCE_PROBE
                             : v->trap_event ? GX_TRAP_SOURCE_EVENT
@@ -102,6 +113,10 @@ void gx_trap_enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, b
         return;
     }
     gx_engine_charge_context(r, v);
+    if (waited) {
+        interrupted = gx_trap_close(r, v);
+        r->stats.trap_returns++;
+    }
     if (e->n_levels == GX_LEVELS_MAX) { /* handlers that never return: the oldest is given up */
         const GxStack stack = e->levels[0].stack;
         const GxContext task_place = e->levels[0].interrupted;
@@ -112,7 +127,7 @@ void gx_trap_enter(GxReplay *r, GxVcpu *v, GxContext interrupted, uint32_t id, b
         e->levels[GX_LEVELS_MAX - 1].stack = stack;
         e->n_levels--;
     }
-    if (!tail_chained || !interrupted.has_sp) { /* nothing ran since: it stays suspended as it was */
+    if (!waited && (!tail_chained || !interrupted.has_sp)) { /* nothing ran since: it stays suspended as it was */
         gx_probe_interrupted(now, e->n_levels == 0, &interrupted);
     }
     level = &e->levels[e->n_levels++];
