@@ -93,8 +93,9 @@ typedef struct GxTask {
     bool doubtful;     /* others fitted as well when it was switched to */
     uint32_t entry_fn; /* function it began with */
     uint64_t began_at; /* where a trap return began it, plus 1; perhaps a handler. 0: otherwise */
-    uint64_t began_sp; /* its stack pointer then */
-    bool has_began_sp;
+    uint64_t began_sp; /* its stack pointer then, */
+    uint64_t sp;       /* and when it was suspended last */
+    bool has_began_sp, has_sp;
     GxContext left; /* from 0: what it left in a routine that switches, before the trap that suspended it. Rule S7 */
     uint64_t switches_in;
     uint64_t self;      /* instructions, handlers not among them */

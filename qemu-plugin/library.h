@@ -49,6 +49,8 @@ typedef struct GxTaskRow {
     uint64_t switches_in;
     uint64_t self;
     uint64_t longest_run;
+    uint64_t has_stack; /* 0 or 1: the next is known */
+    uint64_t stack;     /* a stack pointer that it had */
 } GxTaskRow;
 
 GX_PUBLIC uint32_t gx_version(void);

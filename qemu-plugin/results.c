@@ -312,6 +312,10 @@ uint64_t gx_replay_tasks(const GxReplay *r, GxTaskRow *out, uint64_t max)
                                      .entry_fn = t->entry_fn,
                                      .switches_in = t->switches_in,
                                      .self = t->self,
+                                     .has_stack = t->has_sp || t->has_began_sp,
+                                     .stack = t->has_sp         ? t->sp
+                                              : t->has_began_sp ? t->began_sp
+                                                                : 0,
                                      .longest_run = run > t->longest_run ? run : t->longest_run};
             }
         }

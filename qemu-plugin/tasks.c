@@ -64,6 +64,10 @@ void gx_task_suspend(GxReplay *r, GxVcpu *v, GxContext place)
     if (place.from && gx_stack_switches(&t->stack)) {
         gx_switch_place(e, &t->left);
     }
+    if (place.has_sp || place.has_saved || t->left.has_sp) {
+        t->sp = t->left.has_sp ? t->left.sp : place.has_sp ? place.sp : place.saved;
+        t->has_sp = true;
+    }
     t->suspended = true;
     t->suspended_at = ++e->order;
     if (t->self - t->run_start > t->longest_run) {

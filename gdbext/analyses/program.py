@@ -12,9 +12,10 @@ from gdbext.coverage.execution import Execution, execution_of
 from gdbext.errors import SymbolError
 from gdbext.replay.counts import InsnCounts, count_insns
 from gdbext.replay.kinds import EndKind
+from gdbext.symbols.objects import DataObjects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from gdbext.recording.blocks import BlockTable
     from gdbext.replay.calls import CallTables
@@ -42,6 +43,7 @@ class Program:
         changed: frozenset[int],
         calls: Callable[[], CallTables],
         numbers: FunctionNumbers,
+        task_names: Mapping[str, str] | None = None,
     ) -> None:
         """Join what belongs together.
 
@@ -50,7 +52,9 @@ class Program:
             changed: ids of blocks whose bytes are not the ELF file's (`changed_blocks`).
             calls: gives the engine's results, read when first asked for.
             numbers: the functions by the numbers that the engine's results use.
+            task_names: names of tasks by the symbol of their stack, or of their first function.
         """
+        self.task_names = task_names or {}
         self.target = target
         self.blocks = blocks
         self.classes = classes
@@ -59,6 +63,11 @@ class Program:
         self.changed = changed
         self.numbers = numbers
         self._read_calls = calls
+
+    @cached_property
+    def data_objects(self) -> DataObjects:
+        """The program's variables."""
+        return DataObjects(self.symbols.path)
 
     @cached_property
     def counts(self) -> InsnCounts:

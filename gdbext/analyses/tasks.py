@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,19 +12,23 @@ from gdbext.analyses.repairs import repairs_of
 
 if TYPE_CHECKING:
     from gdbext.analyses.program import Program
+    from gdbext.replay.calls import TaskRow
+    from gdbext.symbols.objects import DataObject
 
 __all__ = ["Task", "TasksReport", "report_tasks", "task_names"]
 
 
 @dataclass(frozen=True)
 class Task:
-    """One task, named by the function it began with; `#2` tells a second one of it.
+    """One task, named by the function it began with, or by the board's file (`task_names`).
 
     Attributes:
         function: name of that function; address None for code that no function holds.
         switches_in: times it began or went on after another task.
         self_insns: all instructions it executed; handlers that interrupted it left out.
         longest_run: instructions of it between two switches.
+        stack_pointer: one that it had; None: none was seen.
+        stack: the variable that holds it.
     """
 
     name: str
@@ -34,6 +39,8 @@ class Task:
     switches_in: int
     self_insns: int
     longest_run: int
+    stack_pointer: int | None = None
+    stack: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name."""
@@ -62,17 +69,55 @@ class TasksReport:
 
 
 def task_names(program: Program) -> dict[tuple[int, int], str]:
-    """Names of the tasks that ran, by vCPU and the engine's number of the task there."""
-    names: dict[tuple[int, int], str] = {}
-    named: dict[str, int] = {}
+    """Names of the tasks that ran, by vCPU and the engine's number of the task there.
+
+    The name that the board's file gives their stack or first function; else that of the function,
+    with the variable that holds their stack where several begin with it.
+    """
+    rows: dict[tuple[int, int], TaskRow] = {}
     of_vcpu: dict[int, int] = {}
     for row in program.calls.tasks:
         number = of_vcpu[row.vcpu] = of_vcpu.get(row.vcpu, -1) + 1
         if row.self_insns:
-            function = numbered(program, row.entry_function).name
-            n = named[function] = named.get(function, 0) + 1
-            names[row.vcpu, number] = function if n == 1 else f"{function}#{n}"
+            rows[row.vcpu, number] = row
+    began = Counter(row.entry_function for row in rows.values())
+    names: dict[tuple[int, int], str] = {}
+    named: Counter[str] = Counter()
+    for key, row in rows.items():
+        name = _configured(program, row)
+        if name is None:
+            name = numbered(program, row.entry_function).name
+            stack = _stack(program, row) if began[row.entry_function] > 1 else None
+            name += f" ({stack.name})" if stack is not None else ""
+        named[name] += 1
+        names[key] = name if named[name] == 1 else f"{name}#{named[name]}"
     return names
+
+
+def _stack(program: Program, row: TaskRow) -> DataObject | None:
+    """The variable that holds a task's stack."""
+    if row.stack_pointer is None:
+        return None
+    return program.data_objects.holding_stack(row.stack_pointer)
+
+
+def _configured(program: Program, row: TaskRow) -> str | None:
+    """The name in the board's file: by `STACK+OFFSET`, the nearest one below, then by function."""
+    if not program.task_names:
+        return None
+    stack = _stack(program, row)
+    if stack is not None and row.stack_pointer is not None:
+        best = -1
+        found = None
+        for symbol, name in program.task_names.items():
+            base, _, text = symbol.partition("+")
+            offset = int(text, 0) if text else 0
+            # A stack grows down: one that is empty points to where the next one begins.
+            if base == stack.name and best < offset < row.stack_pointer - stack.address:
+                best, found = offset, name
+        if found is not None:
+            return found
+    return program.task_names.get(numbered(program, row.entry_function).name)
 
 
 def report_tasks(program: Program) -> TasksReport:
@@ -86,6 +131,8 @@ def report_tasks(program: Program) -> TasksReport:
             row.switches_in,
             row.self_insns,
             row.longest_run,
+            row.stack_pointer,
+            stack.name if (stack := _stack(program, row)) is not None else None,
         )
         for name, row in zip(task_names(program).values(), ran, strict=True)
     ]

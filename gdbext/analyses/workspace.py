@@ -177,7 +177,13 @@ class Workspace:
             self._changed,
             calls,
             self._numbers,
+            self._task_names(),
         )
+
+    def _task_names(self) -> dict[str, str]:
+        """Names of tasks that the board's file configures."""
+        names = self.meta.get("task_names", {})
+        return {str(symbol): str(name) for symbol, name in dict(names).items()}
 
     def summary(self, top: int = 10) -> Summary:
         """Totals of the recording; `top` is for who prints it."""

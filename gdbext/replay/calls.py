@@ -101,13 +101,17 @@ class HandlerRow(NamedTuple):
 
 
 class TaskRow(NamedTuple):
-    """One task: a stack of calls of its own. `longest_run`: instructions between two switches."""
+    """One task: a stack of calls of its own. `longest_run`: instructions between two switches.
+
+    `stack_pointer` is one that it had, None where none was seen.
+    """
 
     vcpu: int
     entry_function: int
     switches_in: int
     self_insns: int
     longest_run: int
+    stack_pointer: int | None = None
 
 
 @dataclass(frozen=True)

@@ -163,6 +163,8 @@ class CTask(ctypes.Structure):
         ("switches_in", c_uint64),
         ("self", c_uint64),
         ("longest_run", c_uint64),
+        ("has_stack", c_uint64),
+        ("stack", c_uint64),
     )
 
 

@@ -266,7 +266,17 @@ class Replay:
             nodes=self._read_nodes(handle),
             costs=[Cost(c.calls, c.self, c.inclusive) for c in costs],
             handlers=[_row(HandlerRow, h) for h in self._copy(lib.gx_replay_handlers, CHandler)],
-            tasks=[_row(TaskRow, t) for t in self._copy(lib.gx_replay_tasks, CTask)],
+            tasks=[
+                TaskRow(
+                    t.vcpu,
+                    t.entry_fn,
+                    t.switches_in,
+                    t.self,
+                    t.longest_run,
+                    t.stack if t.has_stack else None,
+                )
+                for t in self._copy(lib.gx_replay_tasks, CTask)
+            ],
             deepest=deepest.value,
             cut_calls=cut.value,
         )

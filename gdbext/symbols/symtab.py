@@ -96,6 +96,22 @@ def read_symbol_table(path: Path, data: bytes, elf: ELFFile, image: Image) -> Sy
     return table
 
 
+def read_objects(path: Path, data: bytes, elf: ELFFile) -> list[RawSymbol]:
+    """Data objects that have a size, by address.
+
+    Raises:
+        SymbolError: the file is damaged.
+    """
+    with reading(path, "symbol table"):
+        headers = section_headers(path, data, elf)
+        section = next((h for h in headers if h.kind == SHT_SYMTAB), None)
+        if section is None:
+            return []
+        symbols = _raw_symbols(path, data, elf, section, headers)
+        objects = [s for s in symbols if s.kind == _STT_OBJECT and s.size]
+    return sorted(objects, key=lambda s: (s.value, s.name))
+
+
 def mapping_kind(marks: Sequence[Mark], sections: Sequence[Section], address: int) -> str | None:
     """The mapping symbol's letter that holds at `address`, None where none does."""
     index = bisect_right(marks, address, key=lambda mark: mark.address) - 1

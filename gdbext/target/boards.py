@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import difflib
 import os
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import yaml
 
@@ -47,6 +48,9 @@ class Board:
     """Value for -icount that makes runs repeatable; None: nothing does."""
     path: Path
     """The file it came from."""
+    task_names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Names of tasks, by the symbol of their stack (`SYMBOL+OFFSET` inside it) or of the function
+    that they begin with."""
 
     def arguments(self, elf: str | os.PathLike[str]) -> list[str]:
         """Return QEMU's arguments that boot `elf`.
@@ -153,8 +157,11 @@ _KEYS: Mapping[str, _Key] = MappingProxyType(
         "target": _TEXT,
         "vector_table": _Key("an address, a symbol or null", (int, str, type(None))),
         "icount": _Key("a text or null", (str, type(None))),
+        "task_names": _Key("symbols with a name each", (dict,)),
     }
 )
+_STACK: Final = re.compile(r"[^+\s]+(\+(0x[0-9a-fA-F]+|[1-9][0-9]*))?")
+_OPTIONAL: Final = frozenset({"task_names"})
 
 
 def _own_directory() -> Path:
@@ -175,7 +182,7 @@ def _board_files() -> dict[str, Path]:
 
 def _read_board(path: Path) -> Board:
     values = _read_values(path)
-    missing = [key for key in _KEYS if key not in values]
+    missing = [key for key in _KEYS if key not in values and key not in _OPTIONAL]
     if missing:
         raise ConfigError(f"{path}: no key '{missing[0]}'; it must be {_KEYS[missing[0]].wanted}")
 
@@ -209,7 +216,21 @@ def _read_board(path: Path) -> Board:
         vector_table=vector_table,
         icount=icount,
         path=path,
+        task_names=_task_names(path, values),
     )
+
+
+def _task_names(path: Path, values: Mapping[str, tuple[object, int]]) -> Mapping[str, str]:
+    names, line = values.get("task_names", ({}, 0))
+    assert isinstance(names, dict)
+    for symbol, name in names.items():
+        fits = isinstance(symbol, str) and isinstance(name, str) and name
+        if not fits or not _STACK.fullmatch(symbol):
+            raise ConfigError(
+                f"{path}:{line}: task_names: '{symbol}: {name}' is no SYMBOL or SYMBOL+OFFSET with"
+                " a name; put numbers in quotes"
+            )
+    return MappingProxyType({str(symbol): str(name) for symbol, name in names.items()})
 
 
 def _read_values(path: Path) -> dict[str, tuple[object, int]]:
@@ -261,7 +282,7 @@ def _check_type(where: str, key: str, value: object) -> None:
 
 
 def _shown(value: object, wanted: _Key) -> str:
-    if isinstance(value, dict):
+    if isinstance(value, dict) and dict not in wanted.types:
         return "keys of its own"
     if isinstance(value, list):
         if list not in wanted.types:

@@ -167,6 +167,8 @@ def _program_meta(board: Board, elf: Path, others: Sequence[PlacedElf]) -> dict[
         meta["elf_others"] = [other.to_json() for other in others]
     if board.vector_table is not None:
         meta["vector_table"] = board.vector_table
+    if board.task_names:
+        meta["task_names"] = dict(board.task_names)
     return meta
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import cast
 
@@ -15,6 +15,7 @@ from gdbext.analyses.program import Program
 from gdbext.replay.calls import CallTables, Cost, HandlerRow, NodeKind, TaskRow, TreeRow
 from gdbext.replay.tables import Stats
 from gdbext.symbols import Function
+from gdbext.symbols.objects import DataObject
 
 __all__ = ["address_of", "drawn_tree", "made_program"]
 
@@ -56,6 +57,8 @@ def made_program(
     handlers: Sequence[HandlerRow] = (),
     tasks: Sequence[TaskRow] = (),
     repairs: Mapping[str, int] | None = None,
+    task_names: Mapping[str, str] | None = None,
+    stack_of: Callable[[int], DataObject | None] = lambda stack_pointer: None,
     calls: Mapping[tuple[str, str], tuple[int, int]] | None = None,
 ) -> Program:
     """A program with that tree.
@@ -88,6 +91,8 @@ def made_program(
     )
     made = SimpleNamespace(
         calls=tables,
+        task_names=task_names or {},
+        data_objects=SimpleNamespace(holding_stack=stack_of),
         arc_insns=arc_insns(rows),
         entries=entries,
         numbers=SimpleNamespace(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A scheduler's loop that goes to tasks by returns and by trap returns, compared with its own books."""
+"""A scheduler's loop that goes to tasks by returns and by trap returns, compared with its books."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def summary(found: Found) -> dict[str, Any]:
     return {
         "traps": traps,
         "handlers": [row._replace(kinds=0) for row in found.tables.handlers],
-        "tasks": found.tables.tasks,
+        "tasks": [row._replace(stack_pointer=None) for row in found.tables.tasks],
         "tree": tree(found),
         "stats": found.stats,
         "edges": sorted(found.program.tables.edges),

@@ -12,6 +12,7 @@ from gdbext.render.interrupts import render_interrupts, render_tasks
 from gdbext.render.page import Page
 from gdbext.replay.calls import HandlerRow, NodeKind, TaskRow
 from gdbext.replay.tables import Trap, TrapSource
+from gdbext.symbols.objects import DataObject
 from tests.support.call_tables import made_program
 
 TICK, FAULT = 0x200, 0x310
@@ -107,3 +108,35 @@ def test_nothing_interrupted_is_said() -> None:
     report = report_interrupts(made_program("task main 1 5"), {})
 
     assert printed(render_interrupts, report) == ["no interrupt or exception was taken"]
+
+
+STACKS = DataObject("stacks", 0x2000_0000, 0x300)
+OWN = DataObject("own_stack", 0x2000_1000, 0x100)
+
+
+def workers(task_names: dict[str, str]) -> list[str]:
+    """Names of tasks that begin with one function: three in an array of stacks, one elsewhere."""
+    pointers = (0x2000_00F0, 0x2000_0100, 0x2000_01A0, 0x2000_10F0, None)
+    made = made_program(
+        "task worker 1 100",
+        tasks=[TaskRow(0, 1, 1, 60 - n, 60, sp) for n, sp in enumerate(pointers)],
+        task_names=task_names,
+        stack_of=lambda sp: STACKS if sp < OWN.address else OWN,
+    )
+    return [task.name for task in report_tasks(made).tasks]
+
+
+def test_tasks_that_begin_with_one_function_are_told_by_their_stacks() -> None:
+    assert workers({}) == [
+        "worker (stacks)",
+        "worker (stacks)#2",
+        "worker (stacks)#3",
+        "worker (own_stack)",
+        "worker",
+    ]
+
+
+def test_the_nearest_configured_stack_below_names_a_task_before_its_function_does() -> None:
+    names = {"stacks": "red", "stacks+0x100": "green", "own_stack+256": "no", "worker": "other"}
+
+    assert workers(names) == ["red", "red#2", "green", "other", "other#2"]

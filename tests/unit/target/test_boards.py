@@ -242,3 +242,19 @@ def test_user_folder_without_boards_is_named(
 
     with pytest.raises(ConfigError, match=r"GDBEXT_CONFIG: .*/boards is no folder"):
         boards()
+
+
+def test_task_names_are_by_symbol_and_may_be_left_out(tmp_path: Path) -> None:
+    names = "task_names:\n  stacks: red\n  stacks+0x100: green\n"
+
+    assert read(tmp_path, GOOD).task_names == {}
+    assert read(tmp_path, GOOD + names).task_names == {"stacks": "red", "stacks+0x100": "green"}
+
+
+@pytest.mark.parametrize("wrong", ["stacks: 3", "8: red", "stacks+x: red", "stacks: ''"])
+def test_wrong_task_names_are_refused_with_their_line(tmp_path: Path, wrong: str) -> None:
+    line = 1 + len(GOOD.splitlines())
+
+    said = message(tmp_path, f"{GOOD}task_names: {{{wrong}}}\n")
+
+    assert said.startswith(f"mine.yaml:{line}: task_names: ")
