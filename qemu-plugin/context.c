@@ -161,6 +161,13 @@ bool gx_probe_denies(const GxProbe *p)
 
 bool gx_probe_from_thread(const GxProbe *p) { return gx_probe_begins_m(p) && (p->lr & EXC_RETURN_THREAD); }
 
+/* A handler begins directly after another one whose begin was not recorded (a filter, P2). */
+bool gx_probe_chains_unseen(const GxReplay *r, const GxVcpu *v)
+{
+    return !v->trap_event && v->prev && !v->cut && !v->engine.n_levels && (v->probe.why & GX_PROBE_RETURN) &&
+           (r->blocks.flags[v->prev] & GX_FLAG_MAY_EXC_RETURN) && gx_probe_begins_m(&v->probe);
+}
+
 /* The trap that seems to begin at block `id`: is it none, since the program goes there by itself? */
 bool gx_probe_is_entry(const GxReplay *r, const GxVcpu *v, uint32_t id)
 {

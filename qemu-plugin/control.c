@@ -20,6 +20,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "filter.h"
 #include "qemu_api.h"
 #include "recorder.h"
 #include "stopon.h"
@@ -98,6 +99,7 @@ static void put_status(Reply *r)
     put(r, ", \"chunks\": %" PRIu64 ", \"stream_bytes\": %" PRIu64 ", \"gaps\": %" PRIu64 ", \"generation\": %" PRIu64,
         s.n_chunks, s.stream_bytes, s.n_gaps, s.generation);
     put_string(r, "message", s.message);
+    put_string(r, "filter", s.filter);
 }
 
 /* --- requests -------------------------------------------------------------------------------------------------------- */
@@ -154,6 +156,8 @@ static void answer(char *line, Reply *r)
         put_status(r);
     } else if (!strcmp(line, "release")) {
         recorder_release();
+    } else if (!strcmp(line, "filter")) {
+        ok = filter_request(text, message, sizeof(message));
     } else if (!strcmp(line, "stop-on")) {
         StopOnStatus now;
 

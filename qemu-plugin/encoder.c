@@ -18,6 +18,7 @@
 
 #include "blocktable.h"
 #include "buffers.h"
+#include "filter.h"
 #include "stopon.h"
 
 Recorder recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -26,7 +27,8 @@ Recorder recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_
 static GxPredictor empty_table;
 
 /* What is not served by looking at it. */
-#define ATTENTION_STAYS (ATTENTION_PROBE | ATTENTION_WATCH)
+#define ATTENTION_ALWAYS ((uint32_t)(ATTENTION_WATCH | ATTENTION_FILTER))
+#define ATTENTION_STAYS  (ATTENTION_PROBE | ATTENTION_ALWAYS)
 
 /* CPU time after which a thread that serves no request is known to execute no block. */
 #define SPIN_NS      300000000u
@@ -66,7 +68,9 @@ static void flush_cut(Vcpu *v)
     const uint64_t begun = __atomic_load_n(v->cut, __ATOMIC_ACQUIRE);
 
     if (begun && cut_is_mine(v)) {
-        buffer_put_numbers(v, GX_EVENT_CUT, 1, &begun);
+        if (!(v->attention & ATTENTION_FILTER) || filter_cut(v, begun)) {
+            buffer_put_numbers(v, GX_EVENT_CUT, 1, &begun);
+        }
         v->begun = (uint32_t)begun;
         *v->cut = 0;
     }
@@ -95,11 +99,17 @@ static void serve_locked(Vcpu *v, bool own_thread)
             buffer_put_numbers(v, GX_EVENT_SYNC, 2, (const uint64_t[]){recorder.sync_epoch, recorder_now_ns()});
         }
         if (bits & ATTENTION_PUBLISH) {
-            b->cut = cut_is_mine(v) ? (uint32_t)*v->cut : 0;
+            if (bits & ATTENTION_FILTER) {
+                filter_tell(v, false);
+            }
+            b->cut = cut_is_mine(v) && !((bits & ATTENTION_FILTER) && v->filter.out) ? (uint32_t)*v->cut : 0;
             __atomic_store_n(&b->cut_word, b->word, __ATOMIC_RELEASE);
         }
         if (bits & (ATTENTION_STOP | ATTENTION_FAIL | ATTENTION_LIMIT)) {
             flush_cut(v);
+            if (bits & ATTENTION_FILTER) {
+                filter_tell(v, true);
+            }
             if (bits & ATTENTION_FAIL) {
                 buffer_end_with_gap(v);
             } else {
@@ -129,7 +139,7 @@ static void serve_others_of_thread(const Vcpu *v)
     for (unsigned i = 0; i < recorder.max_vcpus; i++) {
         Vcpu *u = recorder.vcpus[i];
 
-        if (u && u != v && u->tid == v->tid && buffer_is_armed(u) && (u->attention & ~(uint32_t)ATTENTION_WATCH) &&
+        if (u && u != v && u->tid == v->tid && buffer_is_armed(u) && (u->attention & ~ATTENTION_ALWAYS) &&
             room_for_request(u, u->attention)) {
             serve_locked(u, false);
         }
@@ -164,8 +174,8 @@ static void make_room(Vcpu *v)
     }
 }
 
-/* Read registers, on the vCPU's own thread, where a block begins. */
-static void probe(Vcpu *v)
+/* Read registers, on the vCPU's own thread, where a block begins that is recorded or left out. */
+static void probe(Vcpu *v, bool recorded)
 {
     uint64_t numbers[GX_CONTEXT_NUMBERS_MAX];
     unsigned n;
@@ -174,7 +184,7 @@ static void probe(Vcpu *v)
     if (v->attention & ATTENTION_PROBE) {
         flush_cut(v);
         n = recorder.read_context(v->elem, v->index, v->probe, numbers);
-        if (n) {
+        if (n && recorded) {
             buffer_put_numbers(v, GX_EVENT_CONTEXT, n, numbers);
         }
         v->probe = 0;
@@ -197,7 +207,7 @@ static bool ready(Vcpu *v)
             return false;
         }
         if (v->attention & ATTENTION_PROBE) {
-            probe(v);
+            probe(v, true);
         } else if (room_left(v)) {
             return true;
         } else {
@@ -294,24 +304,13 @@ void encoder_request_all(uint32_t bits)
 
 /* --- vCPU threads --------------------------------------------------------------------------------------------------- */
 
-void recorder_miss(VcpuElem *e, uint32_t key, uint32_t cut)
+static void put_block(Vcpu *v, uint32_t key)
 {
-    Vcpu *v = e->vcpu;
-    GxBuffer *b;
-    uint32_t slot;
-    uint64_t word;
+    GxBuffer *b = v->elem->cursor;
+    const uint64_t word = b->word;
+    const uint32_t slot = gx_slot(b->history);
     uint8_t *p;
 
-    if (__atomic_load_n(&v->attention, __ATOMIC_RELAXED) & ATTENTION_WATCH) {
-        stopon_block(v, gx_id(key)); /* it may sleep */
-    }
-    if (!ready(v)) {
-        return;
-    }
-    *v->cut = cut;
-    b = e->cursor;
-    word = b->word;
-    slot = gx_slot(b->history);
     b->history = gx_step(b->history, key);
     if (v->table->first[slot] == key) { /* it was only asked for attention */
         __atomic_store_n(&b->word, word + 1, __ATOMIC_RELAXED);
@@ -327,6 +326,51 @@ void recorder_miss(VcpuElem *e, uint32_t key, uint32_t cut)
         gx_take_new(v->table, slot, key);
     }
     buffer_publish(b, p);
+}
+
+void encoder_put_block(Vcpu *v, uint32_t id) { put_block(v, gx_key(id)); }
+
+/* Whether the block is to be recorded, by the filter; on the vCPU's own thread. */
+static bool passes(Vcpu *v, uint32_t key)
+{
+    if (!attend(v)) {
+        return false;
+    }
+    if (!room_left(v)) {
+        make_room(v);
+    }
+    if (!buffer_is_armed(v)) {
+        return false;
+    }
+    if (filter_block(v, gx_id(key))) {
+        return true;
+    }
+    if (v->attention & ATTENTION_PROBE) {
+        probe(v, false); /* what it saw last has it asked at returns */
+    }
+    return false;
+}
+
+void recorder_miss(VcpuElem *e, uint32_t key, uint32_t cut)
+{
+    Vcpu *v = e->vcpu;
+    const uint32_t stays = __atomic_load_n(&v->attention, __ATOMIC_RELAXED);
+
+    if (stays & ATTENTION_WATCH) {
+        stopon_block(v, gx_id(key)); /* it may sleep */
+    }
+    if (!(stays & ATTENTION_FILTER)) {
+        if (ready(v)) {
+            *v->cut = cut;
+            put_block(v, key);
+        }
+    } else if (!passes(v, key)) {
+        *v->cut = buffer_is_armed(v) ? cut : *v->cut;
+    } else if (ready(v)) {
+        *v->cut = cut;
+        put_block(v, key);
+        v->filter.to_insn = v->filter.to_next;
+    }
 }
 
 bool recorder_cut(VcpuElem *e)
@@ -354,7 +398,15 @@ static bool vcpu_event(VcpuElem *e, unsigned type, unsigned n, const uint64_t *n
 
 void recorder_trap(VcpuElem *e, unsigned kind, uint64_t from, uint64_t to)
 {
-    vcpu_event(e, GX_EVENT_TRAP, 3, (const uint64_t[]){kind, from, to});
+    const uint64_t trap[3] = {kind, from, to};
+
+    if (!attend(e->vcpu)) {
+        return;
+    }
+    flush_cut(e->vcpu);
+    if (!(e->vcpu->attention & ATTENTION_FILTER) || filter_trap(e->vcpu, trap)) {
+        vcpu_event(e, GX_EVENT_TRAP, 3, trap);
+    }
 }
 
 void recorder_sleep(VcpuElem *e, bool resume)
@@ -467,7 +519,8 @@ void encoder_start(Vcpu *v, const char *text)
         buffer_open(v, b);
     }
     buffer_put_mark(v, GX_MARK_START, text);
-    v->attention = ATTENTION_FIRST | (stopon_is_set() ? ATTENTION_WATCH : 0);
+    v->attention = ATTENTION_FIRST | (stopon_is_set() ? ATTENTION_WATCH : 0) | (filter_is_set() ? ATTENTION_FILTER : 0);
+    filter_start(v);
     v->watched_insn = 0;
     v->probe = 0;
     v->tid = 0;

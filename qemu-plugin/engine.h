@@ -32,6 +32,9 @@ typedef struct GxStats {
     uint64_t resumes;           /* blocks left in the middle that went on after (MMIO) */
     uint64_t gaps;
     uint64_t gap_blocks;
+    uint64_t filtered; /* places where a filter left out blocks: as many, with so many instructions */
+    uint64_t filtered_blocks;
+    uint64_t filtered_insns;
     uint64_t starts; /* first blocks after start */
     uint64_t max_nesting;
     uint64_t dropped_contexts;

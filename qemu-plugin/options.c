@@ -41,6 +41,10 @@ bool options_parse(int argc, char **argv, Options *o)
             o->dir = value;
             good = *value != '\0';
             wants = "a directory";
+        } else if (length == 6 && !strncmp(argv[i], "filter", 6)) {
+            o->filter = value;
+            good = *value != '\0';
+            wants = "a file";
         } else if (length == 6 && !strncmp(argv[i], "record", 6)) {
             good = parse_switch(value, &o->record);
             wants = "on or off";
@@ -58,7 +62,8 @@ bool options_parse(int argc, char **argv, Options *o)
             good = parse_number(value, 0, UINT64_MAX, &o->vectors);
             wants = "the address of the vector table";
         } else {
-            fprintf(stderr, "gdbext: unknown plugin option '%.*s'; known: dir, record, insns, level, probes, vectors\n",
+            fprintf(stderr,
+                    "gdbext: unknown plugin option '%.*s'; known: dir, record, filter, insns, level, probes, vectors\n",
                     (int)length, argv[i]);
             return false;
         }

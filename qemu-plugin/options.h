@@ -12,6 +12,7 @@
 
 typedef struct Options {
     const char *dir;
+    const char *filter; /* a file with requests of docs/control.md, "Filters"; NULL: none */
     bool record;
     uint64_t insns;
     uint64_t vectors;

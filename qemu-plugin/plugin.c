@@ -16,6 +16,7 @@
 #include "accesses.h"
 #include "blocktable.h"
 #include "control.h"
+#include "filter.h"
 #include "mayleave.h"
 #include "options.h"
 #include "probes.h"
@@ -438,12 +439,13 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
         fprintf(stderr, "gdbext: only system emulation (qemu-system-*) can be recorded\n");
         return -1;
     }
-    if (!options_parse(argc, argv, &p.options)) {
+    if (!options_parse(argc, argv, &p.options) || (p.options.filter && !filter_read(p.options.filter))) {
         return -1;
     }
     p.arch = arch_of_target(info->target_name);
     p.api_cur = info->version.cur;
     translated_open(p.arch, p.api_cur);
+    filter_open(p.arch);
     p.max_vcpus =
         (unsigned)(info->system.max_vcpus > info->system.smp_vcpus ? info->system.max_vcpus : info->system.smp_vcpus);
     p.on_block = p.options.insns ? on_block_limit : p.max_vcpus > 1 ? on_block_multi : on_block;

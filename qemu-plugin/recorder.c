@@ -16,6 +16,7 @@
 
 #include "blocktable.h"
 #include "encoder.h"
+#include "filter.h"
 #include "stream.h"
 
 /* --- set-up --------------------------------------------------------------------------------------------------------- */
@@ -74,7 +75,7 @@ static bool write_head(char *message, size_t message_size)
 static bool write_end(void)
 {
     uint64_t *totals = calloc(recorder.max_vcpus, 2 * sizeof(*totals));
-    bool ok = totals && recorder_tell_inexact();
+    bool ok = totals && recorder_tell_late();
 
     for (unsigned i = 0; ok && i < recorder.max_vcpus; i++) {
         totals[2 * i] = recorder.vcpus[i] ? recorder.vcpus[i]->n_insns : 0;
@@ -141,13 +142,22 @@ bool recorder_vcpu_init(unsigned index, VcpuElem *elem, uint64_t *cut)
     return true;
 }
 
-/* The lock is held, the worker idle. Only API v1 comes here, which has no other feature to tell. */
-bool recorder_tell_inexact(void)
+/* The lock is held, the worker idle. Inexact cuts: only with API v1, which has no other feature to tell. */
+bool recorder_tell_late(void)
 {
+    char json[5000];
+
     if (recorder.meta_pending && !stream_meta("{\"features\": [\"cut-inexact\"]}")) {
         return false;
     }
     recorder.meta_pending = false;
+    if (recorder.filters_pending) {
+        filter_meta(json, sizeof(json));
+        if (!stream_meta(json)) {
+            return false;
+        }
+    }
+    recorder.filters_pending = false;
     return true;
 }
 
@@ -174,7 +184,7 @@ bool recorder_start(const char *text, bool *already, unsigned *n_vcpus, char *me
                  recorder.blocks_missed ? "start QEMU again" : "use clear to begin anew");
     } else if (recorder.state == RECORDER_FINISHED || recorder.state == RECORDER_LIMIT) {
         snprintf(message, message_size, "the recording is finished");
-    } else {
+    } else if (*already || filter_arm(message, message_size)) {
         recorder.state = RECORDER_RECORDING;
         for (unsigned i = 0; i < recorder.max_vcpus; i++) {
             if (recorder.vcpus[i]) {
@@ -278,7 +288,8 @@ bool recorder_clear(char *message, size_t message_size)
     recorder.n_gaps = recorder.n_chunks = 0;
     recorder.state = RECORDER_STOPPED;
     recorder.message[0] = '\0';
-    ok = write_head(message, message_size);
+    filter_forget();
+    ok = write_head(message, message_size) && (!was_recording || filter_arm(message, message_size));
     if (ok && was_recording) {
         recorder.state = RECORDER_RECORDING;
         for (unsigned i = 0; i < recorder.max_vcpus; i++) {
@@ -338,5 +349,6 @@ void recorder_status(RecorderStatus *status)
     status->generation = recorder.live->generation;
     status->distinct_blocks = blocktable_count();
     snprintf(status->message, sizeof(status->message), "%s", recorder.message);
+    snprintf(status->filter, sizeof(status->filter), "%s", filter_text());
     pthread_mutex_unlock(&recorder.lock);
 }

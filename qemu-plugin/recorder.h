@@ -47,9 +47,31 @@ enum {
     ATTENTION_PUBLISH = 16, /* tell a live reader how far the last block got */
     ATTENTION_FAIL = 32,
     ATTENTION_LIMIT = 64,
-    ATTENTION_PROBE = 128, /* read registers; served only where a block begins */
-    ATTENTION_WATCH = 256, /* a stop condition is set (stopon.h): stays, so that every block misses */
+    ATTENTION_PROBE = 128,  /* read registers; served only where a block begins */
+    ATTENTION_WATCH = 256,  /* a stop condition is set (stopon.h): stays, so that every block misses */
+    ATTENTION_FILTER = 512, /* not all blocks are recorded (filter.h): stays, too */
 };
+
+/* filter.c's: what a vCPU remembers while not all of its blocks are recorded. */
+#define VCPU_FILTER_DEPTH 8
+typedef struct VcpuFilter {
+    bool on;        /* between --from and --to */
+    bool done;      /* --to was reached for good */
+    bool out;       /* the last block was left out */
+    bool in;        /* the last block was of the filter, not one beside it */
+    uint32_t hold;  /* a trap came between blocks of the filter: all is recorded until it is over, or so many more */
+    uint32_t depth; /* how many such traps are open, one in the other */
+    uint64_t resume[VCPU_FILTER_DEPTH][6]; /* where each ends: three ranges [start, end) */
+    bool trapped;                          /* QEMU reported a trap since the last block */
+    uint32_t last;                         /* id of the last block, 0: none */
+    uint32_t begun;                        /* of its instructions, when it was left in the middle; 0: all */
+    uint32_t to_insn;                      /* which of its instructions is --to's, from 1 on; 0: none */
+    uint32_t to_next;                      /* the same of the block that is about to be written */
+    uint64_t to;                           /* and its address */
+    uint64_t trap[3];                      /* kind, from, to */
+    uint64_t n_blocks;                     /* left out, but for the last one, and not told yet */
+    uint64_t n_insns;
+} VcpuFilter;
 
 struct Vcpu {
     unsigned index;
@@ -65,6 +87,7 @@ struct Vcpu {
     uint32_t begun;         /* of the last block, when it was left in the middle */
     uint32_t watched_insn;  /* which of its instructions a stop condition waits for, from 1 on; 0: none */
     uint64_t watched_place; /* and its address */
+    VcpuFilter filter;
     /* the worker's */
     uint64_t written_seq;
     uint64_t n_insns;
@@ -83,6 +106,7 @@ typedef struct RecorderStatus {
     uint64_t generation;
     uint32_t distinct_blocks;
     char message[256];
+    char filter[512]; /* in people's words; empty: everything is recorded */
 } RecorderStatus;
 
 typedef struct Recorder {
@@ -95,8 +119,9 @@ typedef struct Recorder {
     RecorderState state;
     Vcpu *cut_owner; /* API v1, several vCPUs on one thread: whose block the shared cut word is about; else NULL */
     bool cut_inexact;
-    bool blocks_missed; /* some were translated without an id; they carry no callback: that cannot be mended */
-    bool meta_pending;  /* the stream does not say cut_inexact yet */
+    bool blocks_missed;   /* some were translated without an id; they carry no callback: that cannot be mended */
+    bool meta_pending;    /* the stream does not say cut_inexact yet, */
+    bool filters_pending; /* nor which filters were set */
     bool held;
     uint32_t gap_reason;
     uint32_t sync_epoch;
@@ -182,7 +207,7 @@ void recorder_fail(uint32_t reason, const char *message);
 /* Ask for attention at the next block; does not wait. */
 void recorder_ask(Vcpu *v, uint32_t bits);
 /* Have the stream say what was found out late. False: it cannot be written, errno says why. */
-bool recorder_tell_inexact(void);
+bool recorder_tell_late(void);
 uint64_t recorder_now_ns(void);
 
 #endif

@@ -299,7 +299,7 @@ static bool take_event(GxReplay *r, GxVcpu *v, const GxToken *t)
 {
     const uint8_t *end = t->payload + t->length;
     const uint8_t *p;
-    uint64_t a = 0, b = 0;
+    uint64_t a = 0, b = 0, n = 0;
 
     p = gx_leb_get(t->payload, end, &a);
     if (p) {
@@ -320,7 +320,13 @@ static bool take_event(GxReplay *r, GxVcpu *v, const GxToken *t)
         v->trap_event = v->prev && (a == 1 || a == 2) ? (uint8_t)a : 0;
         return true;
     case GX_EVENT_CONTEXT:
-        return gx_probe_take(v, t->payload, end) || gx_decoder_fail(v->decoder, "CONTEXT is cut");
+        if (!gx_probe_take(v, t->payload, end)) {
+            return gx_decoder_fail(v->decoder, "CONTEXT is cut");
+        }
+        if (gx_probe_chains_unseen(r, v)) {
+            v->trap_event = GX_TRAP_EVENT_PROBE;
+        }
+        return true;
     case GX_EVENT_MARK:
         if (a != 3) {
             forget_context(r, v);
@@ -331,8 +337,17 @@ static bool take_event(GxReplay *r, GxVcpu *v, const GxToken *t)
         forget_context(r, v);
         return true;
     case GX_EVENT_GAP:
-        r->stats.gaps++;
-        r->stats.gap_blocks += p ? b : 0;
+        if (a == GX_GAP_FILTERED) {
+            if (!p || !gx_leb_get(p, end, &n)) {
+                return gx_decoder_fail(v->decoder, "GAP of a filter is cut");
+            }
+            r->stats.filtered++;
+            r->stats.filtered_blocks += b;
+            r->stats.filtered_insns += n;
+        } else {
+            r->stats.gaps++;
+            r->stats.gap_blocks += p ? b : 0;
+        }
         forget_context(r, v);
         return true;
     default:

@@ -264,6 +264,8 @@ bool gx_probe_from_thread(const GxProbe *p);
 bool gx_probe_denies(const GxProbe *p);
 /* After GX_TRAP_EVENT_PROBE. */
 bool gx_probe_is_entry(const GxReplay *r, const GxVcpu *v, uint32_t id);
+/* The block that follows the probe: does it begin a handler, after one whose begin was not recorded? */
+bool gx_probe_chains_unseen(const GxReplay *r, const GxVcpu *v);
 /* GX_NODE_INTERRUPT, GX_NODE_EXCEPTION, or 0: not known. */
 unsigned gx_probe_kind(const GxProbe *p);
 /* At a handler's first block: the stack pointer of what it interrupted; `outermost`: no open handler. */

@@ -120,7 +120,7 @@ static void *worker_main(void *unused)
         bool worked = false;
         struct timespec ts;
 
-        if (recorder.state != RECORDER_FAILED && !recorder_tell_inexact()) {
+        if (recorder.state != RECORDER_FAILED && !recorder_tell_late()) {
             fail_write();
         }
         for (unsigned i = 0; i < recorder.max_vcpus && recorder.state != RECORDER_FAILED; i++) {

@@ -32,6 +32,7 @@ _REPAIRS: Final = (
     "dropped_contexts",
     "dropped_frames",
     "gaps",
+    "filtered",
 )
 
 

@@ -11,6 +11,7 @@ from gdbext.replay.tables import TrapSource
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from gdbext.analyses.filtered import Filtered
     from gdbext.analyses.program import Program
     from gdbext.replay.tables import Stats
 
@@ -75,6 +76,7 @@ class Summary:
     """All of the ELF file, most self instructions first."""
     outside: tuple[OutsideRegion, ...]
     gaps: Gaps
+    filtered: Filtered
     cut: str | None
     undecided_blocks: int
     unknown_blocks: int
@@ -96,6 +98,7 @@ class Summary:
             "functions": [function.to_json() for function in self.functions],
             "outside": [region.to_json() for region in self.outside],
             "gaps": self.gaps.to_json(),
+            "filtered": self.filtered.to_json(),
             "cut": self.cut,
             "undecided_blocks": self.undecided_blocks,
             "unknown_blocks": self.unknown_blocks,
@@ -105,12 +108,15 @@ class Summary:
         }
 
 
-def summarize(program: Program, cut: str | None, notes: Sequence[str]) -> Summary:
+def summarize(
+    program: Program, cut: str | None, notes: Sequence[str], filtered: Filtered
+) -> Summary:
     """Answer `analyze` without a function.
 
     Args:
         cut: why the recording ends early, None if it does not.
         notes: further lines for people.
+        filtered: what was left out.
     """
     tables = program.tables
     counts = [
@@ -133,6 +139,7 @@ def summarize(program: Program, cut: str | None, notes: Sequence[str]) -> Summar
         functions=tuple(counts),
         outside=_outside(program),
         gaps=Gaps(tables.stats.gaps, tables.stats.gap_blocks),
+        filtered=filtered,
         cut=cut,
         undecided_blocks=program.classes.undecided,
         unknown_blocks=program.classes.unknown,

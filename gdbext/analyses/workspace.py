@@ -12,6 +12,7 @@ from gdbext.analyses.callees import CalleesReport, report_callees
 from gdbext.analyses.callers import CallersReport, report_callers
 from gdbext.analyses.conditions import report_conditions
 from gdbext.analyses.counters import Counters
+from gdbext.analyses.filtered import filtered_of
 from gdbext.analyses.functions import FunctionReport, report_function
 from gdbext.analyses.graph import CallGraph, report_graph
 from gdbext.analyses.inlined import with_inlined
@@ -41,6 +42,7 @@ from gdbext.symbols import Symbols
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from gdbext.analyses.filtered import Filtered
     from gdbext.analyses.places import TailRun
     from gdbext.analyses.tail import TailInsn
     from gdbext.coverage.decisions.model import ConditionsReport
@@ -188,7 +190,7 @@ class Workspace:
     def summary(self, top: int = 10) -> Summary:
         """Totals of the recording; `top` is for who prints it."""
         del top
-        return summarize(self.program, self.recording.cut, self._notes())
+        return summarize(self.program, self.recording.cut, self._notes(), self.filtered)
 
     def function(self, name: str) -> FunctionReport:
         """All about one function.
@@ -358,6 +360,11 @@ class Workspace:
     def _pieces(self, vcpu: int, n: int) -> Pieces:
         return Pieces(self.program, self._replay, vcpu, n)
 
+    @property
+    def filtered(self) -> Filtered:
+        """What filters left out of the recording."""
+        return filtered_of(self.recording.meta, self.program.tables.stats)
+
     def find(self, name: str) -> Function:
         """The one function that `name` means: NAME, FILE:NAME or 0xADDRESS.
 
@@ -379,7 +386,7 @@ class Workspace:
 
     def _notes(self) -> list[str]:
         """What bears on the trust in all counts, one line each."""
-        notes = list(self.symbols.notes)
+        notes = [*filter(None, [self.filtered.note]), *self.symbols.notes]
         if self._is_same_file() is False:
             notes.append(
                 "the ELF file is not the one that was recorded (its SHA-256 differs), "

@@ -41,16 +41,15 @@ if TYPE_CHECKING:
 )
 def analyze(context: Context, options: argparse.Namespace) -> None:
     """Print the summary, or the report about one function."""
-    workspace = context.workspace(options)
     top = options.top or 10
     if options.function is None:
-        summary = workspace.summary(top=top)
+        summary = context.workspace(options).summary(top=top)
         if options.json:
             print_json(context, "analyze", summary.to_json())
         else:
             render_summary(context.page, summary, top)
         return
-    report = workspace.function(options.function)
+    report = context.asked(options).function(options.function)
     if options.json:
         print_json(context, "analyze", report.to_json())
     else:

@@ -70,12 +70,12 @@ def branches(context: Context, options: argparse.Namespace) -> None:
         if options.name is not None or options.json or options.top:
             raise UsageError("branches: --log goes with --from, --to and --max only")
         rows = options.max or DEFAULT_ROWS
-        totals = context.workspace(options).branch_log(options.log.expanduser(), start, stop, rows)
+        totals = context.asked(options).branch_log(options.log.expanduser(), start, stop, rows)
         _tell(context, options.log, totals, start)
         return
     if start is not None or stop is not None or options.max is not None:
         raise UsageError("branches: --from, --to and --max go with --log CSV")
-    report = context.workspace(options).branches(coverage_settings(options), options.name)
+    report = context.asked(options).branches(coverage_settings(options), options.name)
     if options.json:
         print_json(context, "branches", report.to_json())
     else:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 )
 def callees(context: Context, options: argparse.Namespace) -> None:
     """Print the callees of one function."""
-    report = context.workspace(options).callees(options.function)
+    report = context.asked(options).callees(options.function)
     if options.json:
         print_json(context, "callees", report.to_json())
     else:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 )
 def callers(context: Context, options: argparse.Namespace) -> None:
     """Print the callers of one function."""
-    report = context.workspace(options).callers(options.function)
+    report = context.asked(options).callers(options.function)
     if options.json:
         print_json(context, "callers", report.to_json())
     else:

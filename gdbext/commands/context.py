@@ -38,6 +38,14 @@ class Context(ABC):
     def workspace(self, options: argparse.Namespace) -> Workspace:
         """The recording in work with its symbols, brought up to date."""
 
+    def asked(self, options: argparse.Namespace) -> Workspace:
+        """The same, for an answer that does not say itself what a filter left out: say it here."""
+        workspace = self.workspace(options)
+        note = workspace.filtered.note
+        if note and not (self.door == "gdb" and getattr(options, "json", False)):
+            tell(self, note)
+        return workspace
+
     @abstractmethod
     def control(self) -> ControlClient:
         """A client of the recorder in the running QEMU.

@@ -122,7 +122,7 @@ FORMATS: Final = {
 )
 def export(context: Context, options: argparse.Namespace) -> None:
     """Write the file and say what is in it, and what is not."""
-    workspace = context.workspace(options)
+    workspace = context.asked(options)
     if options.format in LINE_FORMATS:
         coverage = workspace.coverage(coverage_settings(options))
         check_lines(coverage, workspace.symbols)

@@ -53,7 +53,7 @@ def graph(context: Context, options: argparse.Namespace) -> None:
         raise UsageError("graph: give the picture to write, -o FILE.svg or FILE.dot, or --json")
     top = options.top or (60 if options.o else None)
     pruning = Pruning(options.depth, options.min_percent or 0.0, top)
-    result = context.workspace(options).graph(options.root, pruning)
+    result = context.asked(options).graph(options.root, pruning)
     if options.o is not None:
         draw_graph(context, options.o, result)
     if options.json:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 )
 def interrupts(context: Context, options: argparse.Namespace) -> None:
     """Print the handlers."""
-    report = context.workspace(options).interrupts()
+    report = context.asked(options).interrupts()
     if options.json:
         print_json(context, "interrupts", report.to_json())
     else:

@@ -50,7 +50,7 @@ def last(context: Context, options: argparse.Namespace) -> None:
     rows = options.n or 20
     if rows > MAX_INSNS:
         raise UsageError(f"last: at most {MAX_INSNS:,} rows; `gdbext dump FILE --insns` prints all")
-    workspace = context.workspace(options)
+    workspace = context.asked(options)
     kind = "line" if options.line else "call" if options.call else "insn"
     steps: Sequence[Any]
     if kind == "insn":

@@ -41,7 +41,7 @@ def list_(context: Context, options: argparse.Namespace) -> None:
     """Print the annotated source."""
     options.include, options.exclude, options.all = [], [], False
     settings = coverage_settings(options)
-    listing = context.workspace(options).listing(settings, options.name)
+    listing = context.asked(options).listing(settings, options.name)
     if options.json:
         print_json(context, "list", listing.to_json())
     else:

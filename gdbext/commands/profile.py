@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 )
 def profile(context: Context, options: argparse.Namespace) -> None:
     """Print the profile."""
-    result = context.workspace(options).profile(inlined=not options.no_inlined)
+    result = context.asked(options).profile(inlined=not options.no_inlined)
     if options.json:
         print_json(context, "profile", result.to_json())
     else:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gdbext import nativelib
+from gdbext.commands._filter import FILTER_ARGUMENTS, FILTER_HELP, filter_of
 from gdbext.commands._leftovers import tell_leftovers
 from gdbext.commands._options import BOARD, ELF_FILE, QEMU_ARGS, SYMBOLS, count, seconds
 from gdbext.commands._saving import save
@@ -47,7 +48,8 @@ FINISH_TIMEOUT_S: Final = 60.0
     description=(
         "Semihosting and serial output pass through, and the guest's exit status is returned;\n"
         "124 means the time limit, 125 a failure of our own. Ctrl-C ends the run and keeps what\n"
-        "was recorded. An existing FILE is replaced only when the new one is complete."
+        "was recorded. An existing FILE is replaced only when the new one is complete.\n"
+        f"{FILTER_HELP}"
     ),
     arguments=[
         ELF_FILE,
@@ -69,6 +71,7 @@ FINISH_TIMEOUT_S: Final = 60.0
             parse=count,
         ),
         Argument("--quiet", "Do not say what was recorded."),
+        *FILTER_ARGUMENTS,
         QEMU_ARGS,
     ],
     doors=["cli"],
@@ -80,6 +83,7 @@ def record(context: Context, options: argparse.Namespace) -> int:
     nativelib.library()
     board = load_board(options.board)
     _check_output(output, options.elf)
+    wanted = filter_of(options, options.elf)
     tell_leftovers()
     # Beside the output: a recording may be larger than the runtime directory's file system.
     data = output.parent / f".{output.name[:40]}.{secrets.token_hex(3)}.live"
@@ -89,7 +93,7 @@ def record(context: Context, options: argparse.Namespace) -> int:
         boot(
             board,
             options.elf,
-            recorder=RecorderOptions(record=True, insns=options.insns or 0),
+            recorder=RecorderOptions(record=True, insns=options.insns or 0, filter=wanted),
             extra_args=options.qemu_args,
             others=options.symbols,
             data_directory=data,

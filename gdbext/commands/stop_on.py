@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gdbext.commands._options import count
+from gdbext.commands._places import one_function
 from gdbext.commands.registry import Argument, command
 from gdbext.errors import UsageError
 from gdbext.symbols import Symbols
@@ -62,7 +63,7 @@ def stop_on(context: Context, options: argparse.Namespace) -> None:
             raise UsageError("stop-on: GDB has no program; give it with `file ELF`")
         symbols = Symbols.open(elf)
         if what == "insn":
-            address = _address(symbols, loc)
+            address = int(loc, 16) if _is_address(loc) else one_function(symbols, loc).address
             places = {address: loc}
             text = f"{loc} is executed" + (f" {times:,} times" if times and times > 1 else "")
         else:
@@ -82,21 +83,16 @@ def stop_on(context: Context, options: argparse.Namespace) -> None:
     context.page.line(f"stops when {text}")
 
 
-def _address(symbols: Symbols, text: str) -> int:
-    """The instruction that is meant.
+def _is_address(text: str) -> bool:
+    """Whether it begins as an address does.
 
     Raises:
-        UsageError: no function, or several, have that name; or it is no address.
+        UsageError: it does, but is none.
     """
-    if text[:2] in ("0x", "0X"):
-        try:
-            return int(text, 16)
-        except ValueError:
-            raise UsageError(f"'{text}' is no address") from None
-    found = symbols.find(text)
-    if len(found) != 1:
-        nearest = symbols.suggest(text)
-        hint = f"; did you mean {' or '.join(nearest[:3])}?" if nearest else ""
-        what = f"is {len(found)} functions: give FILE:NAME" if found else "is no function"
-        raise UsageError(f"'{text}' {what}{'' if found else hint}")
-    return found[0].address
+    if text[:2] not in ("0x", "0X"):
+        return False
+    try:
+        int(text, 16)
+    except ValueError:
+        raise UsageError(f"'{text}' is no address") from None
+    return True

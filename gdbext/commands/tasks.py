@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 )
 def tasks(context: Context, options: argparse.Namespace) -> None:
     """Print the tasks."""
-    report = context.workspace(options).tasks()
+    report = context.asked(options).tasks()
     if options.json:
         print_json(context, "tasks", report.to_json())
     else:

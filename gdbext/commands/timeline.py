@@ -80,7 +80,7 @@ def timeline(context: Context, options: argparse.Namespace) -> None:
         longest=options.top or (None if machine else TOP),
         runs=machine,
     )
-    result = context.workspace(options).timeline(window)
+    result = context.asked(options).timeline(window)
     if start and start >= max(result.instructions.values(), default=0):
         most = max(result.instructions.values(), default=0)
         raise UsageError(f"timeline: --from {start}: the recording has {most} instructions")

@@ -60,7 +60,7 @@ def tree(context: Context, options: argparse.Namespace) -> None:
     """Print or draw the tree."""
     top = options.top or (None if options.json else 60 if options.o else 40)
     pruning = Pruning(options.depth, options.min_percent or 0.0, top)
-    workspace = context.workspace(options)
+    workspace = context.asked(options)
     result = workspace.tree(options.function, pruning, inlined=not options.no_inlined)
     if options.o is not None:
         draw_tree(context, options.o, result)

@@ -118,8 +118,15 @@ class BufferState(IntEnum):
 
 
 TRAP_KINDS = {1: "interrupt", 2: "exception", 4: "host-call"}
-MARK_KINDS = {1: "start", 2: "stop", 3: "text", 4: "limit"}
-GAP_REASONS = {1: "disk", 2: "block-table-full", 3: "encoder-check", 4: "unsupported"}
+MARK_KINDS = {1: "start", 2: "stop", 3: "text", 4: "limit", 5: "from", 6: "to"}
+GAP_FILTERED = 5
+GAP_REASONS = {
+    1: "disk",
+    2: "block-table-full",
+    3: "encoder-check",
+    4: "unsupported",
+    5: "filtered",
+}
 
 FILE_HEADER = struct.Struct("<8sHHIQII")  # magic version header_size flags generation reserved crc
 RECORD_HEADER = struct.Struct("<4sHHQII")  # magic type flags length payload_crc header_crc

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gdbext.errors import TraceFormatError
 from gdbext.recording.format import (
     BLOCKS_HEADER,
+    GAP_FILTERED,
     GAP_REASONS,
     MARK_KINDS,
     RECORD_HEADER_SIZE,
@@ -240,6 +241,9 @@ def _mark(payload: bytes) -> str:
 def _gap(payload: bytes) -> str:
     reason, place = unpack_leb(payload, 0)
     n_blocks, place = unpack_leb(payload, place)
+    if reason == GAP_FILTERED:
+        n_insns, place = unpack_leb(payload, place)
+        return f"reason=filtered n_blocks={n_blocks} n_insns={n_insns}"
     count = n_blocks or "unknown"
     return f"reason={_named(reason, GAP_REASONS)} n_blocks={count}"
 

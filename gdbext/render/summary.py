@@ -94,8 +94,9 @@ def _render_never(page: Page, summary: Summary, top: int) -> None:
     never = summary.never_executed
     if not never:
         return
+    what = "Not recorded (filtered)" if summary.filtered else "Never executed"
     table = Table(
-        f"Never executed: {amount(len(never))} of {amount(len(summary.functions))} functions",
+        f"{what}: {amount(len(never))} of {amount(len(summary.functions))} functions",
         [
             Column("function", flexible=True),
             Column("bytes", "right"),

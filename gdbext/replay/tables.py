@@ -107,6 +107,12 @@ class Stats:
     """Places where something was not recorded."""
     gap_blocks: int
     """Blocks lost in gaps, as far as known."""
+    filtered: int
+    """Places where a filter or trigger left something out."""
+    filtered_blocks: int
+    """Blocks that were left out there."""
+    filtered_insns: int
+    """Instructions that were executed in these blocks."""
     starts: int
     """Pieces of recording: first blocks after a start, gap or reset."""
     max_nesting: int

@@ -77,6 +77,8 @@ class Status:
     """Why it failed; empty otherwise."""
     generation: int
     """One more after each `clear`."""
+    filter: str
+    """What is recorded, in the words of `start`; empty: everything."""
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name."""
@@ -176,6 +178,10 @@ class ControlClient:
     def stop_on(self, text: str) -> Answer:
         """A request about stop conditions (gdbext/target/stopon.py)."""
         return self._request("stop-on", text)
+
+    def filter(self, text: str) -> None:
+        """A request about what is recorded (gdbext/target/filter.py)."""
+        self._request("filter", text)
 
     def _connected(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -351,6 +357,7 @@ class Answer:
             gaps=self.number("gaps"),
             message="" if self.fields.get("message") is None else self.text("message"),
             generation=self.number("generation"),
+            filter=self.text("filter"),
         )
 
     def _field(self, name: str) -> Any:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from gdbext.errors import ControlError, TargetError
 from gdbext.target.control import ControlClient, Hello
+from gdbext.target.filter import EVERYTHING, RecordingFilter
 from gdbext.target.ports import is_listening
 from gdbext.target.runtime import make_session_directory, remove_session_directory
 
@@ -53,6 +54,8 @@ class RecorderOptions:
     """Read a few registers where handlers begin and end."""
     vectors: int = 0
     """Address of the vector table that a Cortex-M begins with."""
+    filter: RecordingFilter = EVERYTHING
+    """What is recorded."""
 
     def argument(self, plugin: Path, directory: Path) -> str:
         """The word after `-plugin`. Commas in paths are doubled, as QEMU wants it."""
@@ -67,10 +70,14 @@ class RecorderOptions:
             parts.append("probes=off")
         if self.vectors:
             parts.append(f"vectors={self.vectors:#x}")
+        if self.filter:
+            parts.append(f"filter={_escaped(directory / FILTER_FILE)}")
         return ",".join(parts)
 
 
 NO_OPTIONS: Final = RecorderOptions()
+FILTER_FILE: Final = "filter"
+"""In the session's directory: the requests that set the filter."""
 
 
 def qemu_command(
@@ -262,6 +269,9 @@ def launch(
     """
     directory = make_session_directory(label, data_directory)
     try:
+        if recorder.filter:
+            lines = "".join(f"{request}\n" for request in recorder.filter.requests())
+            (directory / FILTER_FILE).write_text(lines)
         command = qemu_command(
             qemu,
             board_args,

@@ -88,6 +88,7 @@ def running(
     record: bool = True,
     gdb: bool = False,
     probes: bool = True,
+    options: str = "",
 ) -> Iterator[Running]:
     """QEMU with the recorder, which records to `directory`; killed at the end if it still runs.
 
@@ -96,6 +97,7 @@ def running(
         record: from the first block on.
         gdb: halted, with a stub on the socket `Running.gdb`.
         probes: False: no registers are read.
+        options: further ones of the plugin, as `level=1`.
     """
     stub = directory.with_name(directory.name + ".gdb")
     output = directory.with_name(directory.name + ".out")
@@ -104,6 +106,8 @@ def running(
         plugin += ",probes=off"
     elif board.vector_table:
         plugin += f",vectors={board.vector_table}"
+    if options:
+        plugin += f",{options}"
     command = [str(qemu.path), *qemu.arguments, *board.arguments(elf), "-plugin", plugin, *extra]
     if gdb:
         command += ["-S", "-gdb", f"unix:{stub},server=on,wait=off"]
@@ -132,9 +136,10 @@ def record(
     extra: Sequence[str] = (),
     *,
     probes: bool = True,
+    options: str = "",
 ) -> Running:
-    """Run the program to its end, everything recorded; the ended QEMU."""
-    with running(board, elf, qemu, directory, extra, probes=probes) as run:
+    """Run the program to its end, recorded from the first block on; the ended QEMU."""
+    with running(board, elf, qemu, directory, extra, probes=probes, options=options) as run:
         status = run.wait()
     assert status == 0, run.text()
     return run

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from gdbext.analyses.filtered import Filtered
 from gdbext.analyses.summary import FunctionCount, Gaps, OutsideRegion, Summary
 from gdbext.render.page import Page
 from gdbext.render.summary import render_summary
@@ -21,6 +22,7 @@ SUMMARY = Summary(
     ),
     outside=(OutsideRegion("code outside the ELF file", 0x1000, 0x1010, 10),),
     gaps=Gaps(0, 0),
+    filtered=Filtered((), 0, 0, 0),
     cut=None,
     undecided_blocks=0,
     unknown_blocks=0,

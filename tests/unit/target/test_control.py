@@ -40,6 +40,7 @@ STATUS: dict[str, object] = {
     "gaps": 0,
     "message": "",
     "generation": 3,
+    "filter": "",
 }
 
 Answer = Callable[[str], bytes | None]
