@@ -191,7 +191,7 @@ static int unwound_to(GxReplay *r, const GxStack *s, uint32_t id)
     const uint64_t address = r->blocks.address[id];
     const int newest = gx_stack_find_function(s, r->blocks.fn_first[id]);
     uint32_t activations = 0, set = 0;
-    int unused = -1, used = -1;
+    int unused = -1, used = -1, to = -1;
 
     if (newest < 0 || group(s, s->n - 1) <= (uint32_t)newest) { /* no calls to be left */
         return newest;
@@ -203,6 +203,9 @@ static int unwound_to(GxReplay *r, const GxStack *s, uint32_t id)
             continue;
         }
         activations++;
+        if (to < 0 && !(i < s->n && gx_set_has(&r->resumers, s->frames[i].fn))) { /* not the one that is being left */
+            to = (int)i - 1;
+        }
         if (f->set_jump && r->blocks.address[f->set_jump] == address) {
             set++;
             if (f->jumped && used < 0) {
@@ -219,7 +222,7 @@ static int unwound_to(GxReplay *r, const GxStack *s, uint32_t id)
         r->stats.late += gx_set_add(&r->set_jumps, address);
     }
     r->stats.ambiguous_unwinds += set != 1;
-    return unused >= 0 ? unused : used >= 0 ? used : newest;
+    return unused >= 0 ? unused : used >= 0 ? used : to >= 0 ? to : newest;
 }
 
 /* A longjmp, or a jump to a landing pad. */

@@ -70,6 +70,7 @@ void gx_replay_free(GxReplay *r)
     free(r->resets.slots);
     free(r->call_ends.slots);
     free(r->set_jumps.slots);
+    free(r->resumers.slots);
     free(r->task_starts.slots);
     free(r->switchers.slots);
     free(r->schedulers.slots);
@@ -236,6 +237,8 @@ int gx_replay_add_handler_function(GxReplay *r, uint32_t fn, uint64_t address)
 }
 
 int gx_replay_add_reset(GxReplay *r, uint64_t address) { return gx_set_add(&r->resets, address) ? 0 : -1; }
+
+int gx_replay_add_resumer(GxReplay *r, uint32_t fn) { return gx_set_add(&r->resumers, fn) ? 0 : -1; }
 
 int gx_replay_add_set_jump(GxReplay *r, uint64_t address) { return gx_set_add(&r->set_jumps, address) ? 0 : -1; }
 

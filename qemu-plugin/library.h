@@ -106,6 +106,8 @@ GX_PUBLIC int gx_replay_add_vector(GxReplay *r, uint64_t address, int kind);
 /* The function with this number begins with the handler at `address`. */
 GX_PUBLIC int gx_replay_add_handler_function(GxReplay *r, uint32_t fn, uint64_t address);
 GX_PUBLIC int gx_replay_add_reset(GxReplay *r, uint64_t address);
+/* The function with this number goes on unwinding, as _Unwind_Resume does. */
+GX_PUBLIC int gx_replay_add_resumer(GxReplay *r, uint32_t fn);
 /* Where longjmps go to, as an earlier replay learned (gx_replay_set_jumps). */
 GX_PUBLIC int gx_replay_add_set_jump(GxReplay *r, uint64_t address);
 /* A live recording: how many instructions of the vCPU's last block were begun, as far as known; 0 all. */

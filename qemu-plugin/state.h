@@ -165,6 +165,7 @@ typedef struct GxReplay {
     GxAddressSet resets;
     GxAddressSet call_ends; /* addresses that a call returns to */
     GxAddressSet set_jumps; /* of those: where setjmp returns to, as longjmps told. Rule C7 */
+    GxAddressSet resumers;  /* numbers of the functions that go on unwinding, out of their caller. Rule C4 */
     GxHandlerFn *handler_fns;
     uint32_t n_handler_fns;
     GxAddressSet task_starts; /* where a trap return began a task */

@@ -54,6 +54,14 @@ class FunctionNumbers:
         """Number of the function whose first instruction is at `address`; 0 if there is none."""
         return self._numbers.get(address, 0)
 
+    def named(self, names: frozenset[str]) -> list[int]:
+        """Numbers of the functions that have one of these names."""
+        return [
+            number
+            for number, function in enumerate(self.functions)
+            if function is not None and not names.isdisjoint((function.name, *function.aliases))
+        ]
+
     def of_blocks(self, blocks: BlockTable, first: int) -> tuple[array[int], array[int], bytes]:
         """For the blocks from `first` on: function of the first instruction and of the last, and
         whether the first one is the first of its function (arrays of u32, u32, u8)."""

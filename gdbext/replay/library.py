@@ -249,6 +249,7 @@ def replay_library() -> ctypes.CDLL:
         "gx_replay_add_handler_function": (c_int, (pointer, u32, u64)),
         "gx_replay_add_reset": (c_int, (pointer, u64)),
         "gx_replay_add_set_jump": (c_int, (pointer, u64)),
+        "gx_replay_add_resumer": (c_int, (pointer, u32)),
         "gx_replay_provisional": (None, (pointer, u32, u32)),
         "gx_replay_feed": (c_int, (pointer, u32, u64, c_char_p, u64, u64, u64)),
         "gx_replay_totals": (None, (pointer, u32, pointer, pointer)),

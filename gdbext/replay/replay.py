@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gdbext.errors import NativeError, TraceFormatError
 from gdbext.replay.calls import CallTables, Cost, HandlerRow, NodeKind, TaskRow, TreeRow
@@ -38,6 +38,11 @@ SLICE_BLOCKS = 20_000_000
 EDGE_RESTART = 4
 # GX_PROFILE_* in qemu-plugin/replay.h.
 PROFILE_OTHER, PROFILE_M, PROFILE_AARCH64, PROFILE_A32, PROFILE_X86 = range(5)
+
+# They leave the function that called them, for an outer one's landing pad (Itanium C++ ABI, EHABI).
+_RESUMERS: Final = frozenset(
+    {"_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "__cxa_end_cleanup", "__cxa_rethrow"}
+)
 
 
 class Replay:
@@ -192,6 +197,8 @@ class Replay:
                 number = self._functions.beginning_at(address) if self._functions else 0
                 if number:
                     self._lib.gx_replay_add_handler_function(self._handle, number, address)
+            for number in self._functions.named(_RESUMERS) if self._functions else ():
+                self._lib.gx_replay_add_resumer(self._handle, number)
             for address in self._resets:
                 self._lib.gx_replay_add_reset(self._handle, address)
             for address in self._set_jumps:

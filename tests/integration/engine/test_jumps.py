@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""longjmp into recursive functions, under a fast timer, compared with the books that the program keeps."""
+"""longjmp into recursive functions, compared with the books that the program keeps."""
 
 from __future__ import annotations
 
