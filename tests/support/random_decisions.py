@@ -116,6 +116,31 @@ class RandomDecision:
             outcome = not outcome
         return tuple(seen.get(n) for n in range(len(self.forms))), outcome
 
+    def unmasked(self, values: tuple[bool | None, ...]) -> set[tuple[int, bool]]:
+        """Of one evaluation: the conditions, with their values, that nothing to the right masks.
+
+        An operand of `&&` that is false, or of `||` that is true, masks those before it.
+        """
+
+        def look(tree: Tree) -> tuple[bool | None, set[tuple[int, bool]]]:
+            if isinstance(tree, int):
+                value = values[tree]
+                return value, set() if value is None else {(tree, value)}
+            kind, *parts = tree
+            if kind == "not":
+                value, seen = look(parts[0])
+                return None if value is None else not value, seen
+            outcome, seen = kind == "and", set[tuple[int, bool]]()
+            for part in parts:
+                value, more = look(part)
+                if value is None:
+                    break
+                outcome = value
+                seen = more if value != (kind == "and") else seen | more
+            return outcome if values[_first(tree)] is not None else None, seen
+
+        return look(self.tree)[1]
+
     def vectors(self, more: Counter[int]) -> Counter[Vector]:
         """Evaluations by vector; `more`: further inputs."""
         found: Counter[Vector] = Counter()
@@ -203,8 +228,8 @@ class RandomDecisions:
             found[tick % len(self.decisions)][tick & 63] += 1
         return found
 
-    def source(self) -> str:
-        """Its C source."""
+    def source(self, *, quiet: bool = False) -> str:
+        """Its C source; `quiet`: the timer is never started."""
         out = [_HEAD, self.recursive.source()]
         out += [decision.source() for decision in self.decisions]
         count = len(self.decisions)
@@ -223,7 +248,8 @@ class RandomDecisions:
         for n, word in enumerate(self.recursive.inputs):
             out.append(f"static const uint32_t deep{n} = {word};\n")
         out.append("\nint main(void)\n{\n    gx_counters.magic = GX_MAGIC;\n")
-        out.append("    board_timer_start(PERIOD_US);\n")
+        if not quiet:
+            out.append("    board_timer_start(PERIOD_US);\n")
         for n in range(len(self.recursive.inputs)):
             out.append(f"    sink = sink + (uint32_t)rec(deep{n}, {self.recursive.depth});\n")
         for decision in self.decisions:
@@ -237,6 +263,13 @@ class RandomDecisions:
             "    gx_exit(0);\n}\n"
         )
         return "".join(out)
+
+
+def _first(tree: Tree) -> int:
+    """The condition that is evaluated first."""
+    while not isinstance(tree, int):
+        tree = tree[1]
+    return tree
 
 
 def _tree(draw: Random, conditions: list[int]) -> Tree:
