@@ -167,13 +167,15 @@ void gx_exit(int status) { exit(status); }
 """
 
 
-def test_unmasked_outcomes_are_those_of_gccs_condition_coverage(tmp_path: Path) -> None:
+def test_gccs_condition_coverage_lies_between_unmasked_and_evaluated_outcomes(
+    tmp_path: Path,
+) -> None:
     if shutil.which("gcc-14") is None or shutil.which("gcov-14") is None:
         pytest.skip("gcc-14 is not installed: -fcondition-coverage is new in GCC 14")
     run = run_of("mps2-an385", "O0", 7, tmp_path, quiet=True)
     theirs = gcc_conditions(tmp_path)
 
-    compared = 0
+    compared = equal = 0
     for decision in run.program.decisions:
         for found in run.found(decision.name):
             if found.text == "r++":
@@ -185,9 +187,16 @@ def test_unmasked_outcomes_are_those_of_gccs_condition_coverage(tmp_path: Path) 
                 for outcome in decision.unmasked(vector.path.values)
             }
             (condition,) = theirs[found.line]
-            assert condition == {"count": 2 * len(found.conditions), "covered": len(outcomes)}
+            evaluated = found.totals.conditions.covered
+            # GCC 14 leaves some masked outcomes in: in `(a || b) && c` with a true and c false, a's.
+            assert condition["count"] == 2 * len(found.conditions)
+            assert len(outcomes) <= condition["covered"] <= evaluated
+            if all(c.pair is not None for c in found.conditions):
+                assert condition["covered"] == condition["count"]
             compared += 1
+            equal += condition["covered"] == len(outcomes)
     assert compared > COUNT * 0.9
+    assert equal > compared * 0.8
 
 
 def gcc_conditions(folder: Path) -> dict[int, list[dict[str, int]]]:
