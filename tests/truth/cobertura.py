@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Cobertura's XML read by the rules of its DTD (coverage-04): what may stand where, and with which
-attributes."""
+attributes.
+
+The rules are written after the DTD's list of elements; no Debian package and no package of Python
+ships the DTD itself.
+"""
 
 from __future__ import annotations
 

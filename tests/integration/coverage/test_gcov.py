@@ -139,3 +139,45 @@ def test_optimised_lines_that_ran_are_among_gcovs(run: Run, truth: Truth) -> Non
     # GCC 14 gives this line's code only to the path where the loop has no round, which never runs:
     # the other path returns by code of other lines. The binary does not tell more.
     assert missed <= {"    return total;"}
+
+
+PORTABLE: Final = FIRMWARE_DIRECTORY / "portable" / "portable.c"
+
+
+@pytest.mark.parametrize("board_name", ["mps2-an385", "virt-rv32"])
+def test_calls_and_recursion_count_as_gcov_says_also_under_interrupts(
+    board_name: str, tmp_path: Path
+) -> None:
+    lines, _ = gcov([PORTABLE, PORTABLE.with_name("host.c")], PORTABLE, tmp_path)
+    called = gcov_functions(PORTABLE, tmp_path)
+    board = load_board(board_name)
+    elf = firmware_path("portable", board_name, "O0")
+    record(board, elf, qemu_in("", board.qemu), tmp_path / "live", icount(board))
+    workspace = Workspace(tmp_path / "live", elf)
+    workspace.refresh()
+
+    file = workspace.coverage(Settings(), "portable.c").files[0]
+
+    assert {f.name: (f.line, f.count) for f in file.functions} == called
+    text = PORTABLE.read_text().splitlines()
+    ours = {line.line: line.count for line in file.lines if text[line.line - 1] not in "{}"}
+    assert {
+        n: (count, lines[n].count) for n, count in ours.items() if count != lines[n].count
+    } == {}
+    all_of_ours = {line.line for line in file.lines}
+    assert {n for n, line in lines.items() if line.count} - all_of_ours <= {
+        line for line, _ in called.values()
+    }
+    ways: dict[int, list[tuple[int, ...]]] = {}
+    for branch in file.branches:
+        pair = tuple(sorted((branch.taken, branch.not_taken)))
+        ways.setdefault(branch.line or 0, []).append(pair)
+    compared = 0
+    for number, pairs in ways.items():
+        theirs = lines[number].branches
+        if len(theirs) == 2 * len(pairs):
+            compared += len(pairs)
+            assert sorted(pairs) == sorted(
+                tuple(sorted(theirs[i : i + 2])) for i in range(0, len(theirs), 2)
+            ), text[number - 1]
+    assert compared >= 5
