@@ -188,7 +188,7 @@ def test_gccs_condition_coverage_lies_between_unmasked_and_evaluated_outcomes(
             }
             (condition,) = theirs[found.line]
             evaluated = found.totals.conditions.covered
-            # GCC 14 leaves some masked outcomes in: in `(a || b) && c` with a true and c false, a's.
+            # GCC 14 keeps some masked outcomes: of `(a || b) && c`, a is true and c false, a's.
             assert condition["count"] == 2 * len(found.conditions)
             assert len(outcomes) <= condition["covered"] <= evaluated
             if all(c.pair is not None for c in found.conditions):
