@@ -23,10 +23,7 @@ if TYPE_CHECKING:
     from gdbext.coverage.model import State
     from gdbext.coverage.reached import Reached
 
-__all__ = ["STATES", "UNDECIDED", "CLineRow", "line_counts", "sums"]
-
-UNDECIDED: Final = -1
-"""Stands for a count that is not known: instructions were reached that prove nothing."""
+__all__ = ["STATES", "CLineRow", "line_counts"]
 
 STATES: Final[tuple[State, ...]] = ("uncovered", "undecided", "partial", "covered")
 """By `CLineRow.state`."""
@@ -111,22 +108,6 @@ def line_counts(layout: Layout, reached: Reached) -> ctypes.Array[CLineRow]:
     if not function(ctypes.byref(pieces), ctypes.byref(places), ctypes.byref(rows)):
         raise NativeError("coverage of lines: no memory")
     return rows
-
-
-def sums(values: bytearray) -> array[int]:
-    """The sum of the values before each place; one longer than they are.
-
-    Raises:
-        NativeError: the library is missing.
-    """
-    function = library().gx_sums
-    function.restype = None
-    function.argtypes = (c_void_p, c_uint32, c_void_p)
-    before = array("I", bytes(4 * (len(values) + 1)))
-    n = len(values)
-    content = (c_uint8 * n).from_buffer(values) if n else (c_uint8 * 1)()
-    function(ctypes.byref(content), n, _at(before))
-    return before
 
 
 def _at(values: array[int]) -> int:

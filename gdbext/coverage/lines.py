@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gdbext.coverage.linecounts import STATES, UNDECIDED
+from gdbext.coverage.linecounts import STATES
 from gdbext.coverage.model import Copy, Line, Ratio, Unit
+from gdbext.coverage.reached import UNDECIDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,10 +6,10 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from gdbext.coverage.linecounts import UNDECIDED, sums
 from gdbext.coverage.model import Ratio
+from gdbext.coverage.sums import sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from gdbext.coverage.execution import Execution
     from gdbext.coverage.layout import Layout
 
-__all__ = ["Reached", "reach"]
+__all__ = ["UNDECIDED", "Reached", "reach"]
+
+UNDECIDED: Final = -1
+"""Stands for a count that is not known: instructions were reached that prove nothing."""
 
 
 @dataclass
