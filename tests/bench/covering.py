@@ -48,9 +48,16 @@ def rows(settings: Settings) -> list[Row]:
             cached.append(_report(settings, live, elf, kept))
         shutil.rmtree(kept, ignore_errors=True)
     what = f"coverage of {elf.stat().st_size / 1e6:.1f} MB of ELF file"
-    note = f"{n_insns / GIGA:.2f} G instructions, {N_FUNCTIONS} functions"
+    note = f"{n_insns / GIGA:.2f} G instructions, {N_FUNCTIONS} functions; CPU time "
     times = [
-        Row(what, where, SECONDS, Spread.of(u.wall_s for u in used), *limits, note=note)
+        Row(
+            what,
+            where,
+            SECONDS,
+            Spread.of(u.wall_s for u in used),
+            *limits,
+            note=note + SECONDS.write(Spread.of(u.cpu_s for u in used).median),
+        )
         for where, used, limits in (("from cold", cold, COLD), ("with the cache", cached, CACHED))
     ]
     memory = Spread.of(u.max_rss_bytes / 2**20 for u in cold)
