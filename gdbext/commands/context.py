@@ -74,6 +74,10 @@ class Context(ABC):
         """The address where the guest stands; None if it runs, or there is no guest."""
         return None
 
+    def read_memory(self, address: int, size: int) -> bytes | None:
+        """The guest's memory as it is now; None where it cannot be read."""
+        return None
+
     def stop_condition(self, text: str, places: Mapping[int, str]) -> None:
         """The recorder has a stop condition now: stop the program when it has hit.
 

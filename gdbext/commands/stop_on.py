@@ -3,22 +3,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal
 
 from gdbext.commands._options import count
 from gdbext.commands._places import one_function
 from gdbext.commands.registry import Argument, command
 from gdbext.errors import UsageError
 from gdbext.symbols import Symbols
+from gdbext.symbols.vectors import read_vectors
 from gdbext.target.stopon import drop_condition, set_condition
 
 if TYPE_CHECKING:
     import argparse
 
     from gdbext.commands.context import Context
+    from gdbext.symbols import Vector
 
 # Cortex-M: HardFault, MemManage, BusFault, UsageFault, SecureFault.
 FAULTS = frozenset({3, 4, 5, 6, 7})
+VTOR: Final = 0xE000ED08
+"""Cortex-M's register that holds the vector table's address (Armv7-M manual, B3.2.5)."""
 
 
 @command(
@@ -67,7 +71,7 @@ def stop_on(context: Context, options: argparse.Namespace) -> None:
             places = {address: loc}
             text = f"{loc} is executed" + (f" {times:,} times" if times and times > 1 else "")
         else:
-            vectors = symbols.vector_table(0) if symbols.m_profile else []
+            vectors = _vectors(context, symbols) if symbols.m_profile else []
             places = {v.handler: v.name for v in vectors if v.number in FAULTS}
             text = "a fault's handler begins"
     if not places:
@@ -81,6 +85,32 @@ def stop_on(context: Context, options: argparse.Namespace) -> None:
         set_condition(client, sorted(places), times or 1)
     context.stop_condition(text, places)
     context.page.line(f"stops when {text}")
+
+
+def _vectors(context: Context, symbols: Symbols) -> list[Vector]:
+    """The vector table that the processor uses now, wherever the program has put it."""
+    register = context.read_memory(VTOR, 4)
+    if register is None:
+        return symbols.vector_table(0)
+    order: Literal["little", "big"] = "little" if symbols.little_endian else "big"
+    return read_vectors(_Guest(context, symbols), int.from_bytes(register, order))
+
+
+class _Guest:
+    """The guest's memory, and what of it is code."""
+
+    def __init__(self, context: Context, symbols: Symbols) -> None:
+        self._context, self._symbols = context, symbols
+
+    @property
+    def little_endian(self) -> bool:
+        return self._symbols.little_endian
+
+    def bytes_at(self, address: int, size: int) -> bytes | None:
+        return self._context.read_memory(address, size)
+
+    def is_code(self, address: int) -> bool:
+        return self._symbols.is_code(address)
 
 
 def _is_address(text: str) -> bool:

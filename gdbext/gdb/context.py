@@ -71,6 +71,14 @@ class GdbContext(Context):
             return None
         return int(gdb.newest_frame().pc())
 
+    def read_memory(self, address: int, size: int) -> bytes | None:
+        """The guest's memory, while it stands."""
+        try:
+            return bytes(gdb.selected_inferior().read_memory(address, size))
+        except gdb.error:
+            # It runs, has ended, or has no memory there.
+            return None
+
     def control(self) -> ControlClient:
         """A client of the recorder that `set gdbext control` names, or that serves our target."""
         client = ControlClient(self._live_directory() / "control")

@@ -102,6 +102,11 @@ def version(binary: Path, environment: dict[str, str] | None = None) -> Version:
             " with --enable-plugins"
         )
     match = re.search(r"QEMU emulator version (\d+)\.(\d+)(?:\.(\d+))?", output)
+    if re.match(r"qemu-\w+ version ", output):
+        raise TargetError(
+            f"{binary}: runs single programs, not machines: their threads come and go, and signals "
+            "are not interrupts; only system emulators (qemu-system-*) can be recorded"
+        )
     if code != 0 or match is None:
         first_line = next((line for line in output.splitlines() if line.strip()), "no output")
         raise TargetError(f"{binary}: does not tell a QEMU version (status {code}): {first_line}")

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from gdbext.errors import GdbextError
 from gdbext.target.qemu_binary import FAMILIES
-from tests.bench import covering, execlog, question, recorder, replaying, table, uboot
+from tests.bench import covering, execlog, question, recorder, replaying, sessions, table, uboot
 from tests.bench.machine import ROOT, busy, describe, find_qemus
 from tests.bench.settings import Settings
 from tests.bench.table import Row
@@ -24,6 +24,7 @@ GROUPS: Final[dict[str, Callable[[Settings], list[Row]]]] = {
     "question": question.rows,
     "coverage": covering.rows,
     "execlog": execlog.rows,
+    "sessions": sessions.rows,
 }
 
 
