@@ -97,6 +97,13 @@ def test_qemu_built_without_plugins_is_refused(tmp_path: Path) -> None:
         qemu_binary.version(path)
 
 
+def test_emulator_of_single_programs_is_refused_with_the_reason(tmp_path: Path) -> None:
+    path = program(tmp_path / "qemu-arm", "qemu-arm version 7.2.22 (Debian 1:7.2)")
+
+    with pytest.raises(TargetError, match=r"qemu-arm: runs single programs, not machines: .* only"):
+        qemu_binary.version(path)
+
+
 def test_program_that_is_no_qemu_is_refused_with_what_it_says(tmp_path: Path) -> None:
     path = program(tmp_path / "qemu-system-arm", "error while loading libfoo.so", status=127)
 
