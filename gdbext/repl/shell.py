@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from gdbext.errors import DebuggerError, GdbextError, TargetError, UsageError
 from gdbext.mi.session import DebugSession, Setup
+from gdbext.render.numbers import counted
 from gdbext.repl.blocks import Blocks
 
 if TYPE_CHECKING:
@@ -181,7 +182,9 @@ class Shell:
             self.screen.note(line)
         stop = self.session.debugger.last_stop
         if stop is not None:
-            self.screen.note(f"started again; {len(self.session.breakpoints)} breakpoints")
+            self.screen.note(
+                f"started again; {counted(len(self.session.breakpoints), 'breakpoint')}"
+            )
 
     def _block(self, command: str) -> None:
         """GDB would ask for the lines one by one; from a file it reads them all."""
