@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import importlib.util
 import pkgutil
 import re
 import textwrap
@@ -200,7 +201,13 @@ def commands(door: Door) -> list[Command]:
 
 def find_command(name: str, door: Door) -> Command | None:
     """The verb with that name at that door."""
-    _load_all()
+    if (door, name) not in _COMMANDS:
+        # Most verbs have a module of their name: the others need not be loaded for it.
+        own = _VERBS_ABOVE.get(name, f"gdbext.commands.{name.replace('-', '_')}")
+        if re.fullmatch(r"[a-z][a-z-]*", name) and importlib.util.find_spec(own) is not None:
+            importlib.import_module(own)
+    if (door, name) not in _COMMANDS:
+        _load_all()
     return _COMMANDS.get((door, name))
 
 
@@ -214,7 +221,7 @@ def _folded(usage: str) -> list[str]:
 _COMMANDS: dict[tuple[Door, str], Command] = {}
 
 # Verbs of rooms above this one; they are known by name only, so that imports go down.
-_VERBS_ABOVE: Final = ("gdbext.repl.verb", "gdbext.session.verb")
+_VERBS_ABOVE: Final = {"repl": "gdbext.repl.verb", "run": "gdbext.session.verb"}
 
 
 def _load_all() -> None:
@@ -222,7 +229,7 @@ def _load_all() -> None:
     package = importlib.import_module("gdbext.commands")
     for module in pkgutil.iter_modules(package.__path__, "gdbext.commands."):
         importlib.import_module(module.name)
-    for name in _VERBS_ABOVE:
+    for name in _VERBS_ABOVE.values():
         importlib.import_module(name)
 
 
