@@ -100,6 +100,7 @@ static void put_status(Reply *r)
         s.n_chunks, s.stream_bytes, s.n_gaps, s.generation);
     put_string(r, "message", s.message);
     put_string(r, "filter", s.filter);
+    put(r, ", \"ring\": %" PRIu64 ", \"dropped_instructions\": %" PRIu64, s.ring_size, s.dropped_insns);
 }
 
 /* --- requests -------------------------------------------------------------------------------------------------------- */
@@ -158,6 +159,15 @@ static void answer(char *line, Reply *r)
         recorder_release();
     } else if (!strcmp(line, "filter")) {
         ok = filter_request(text, message, sizeof(message));
+    } else if (!strcmp(line, "ring")) {
+        char *end;
+        const uint64_t size = strtoull(text, &end, 10);
+
+        ok = *text >= '0' && *text <= '9' && !*end && (!size || size >= RECORDER_RING_MIN);
+        if (ok) {
+            recorder_ring(size);
+        }
+        snprintf(message, sizeof(message), "ring: wants a size of %u bytes or more, or 0", RECORDER_RING_MIN);
     } else if (!strcmp(line, "stop-on")) {
         StopOnStatus now;
 

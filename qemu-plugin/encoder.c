@@ -356,6 +356,10 @@ void recorder_miss(VcpuElem *e, uint32_t key, uint32_t cut)
     Vcpu *v = e->vcpu;
     const uint32_t stays = __atomic_load_n(&v->attention, __ATOMIC_RELAXED);
 
+    if (stays == ATTENTION_FILTER && filter_skips(v, gx_id(key))) {
+        *v->cut = cut;
+        return;
+    }
     if (stays & ATTENTION_WATCH) {
         stopon_block(v, gx_id(key)); /* it may sleep */
     }

@@ -357,6 +357,22 @@ bool filter_block(Vcpu *v, uint32_t id)
     return record;
 }
 
+bool filter_skips(Vcpu *v, uint32_t id)
+{
+    VcpuFilter *s = &v->filter;
+    const uint8_t flags = f.flags[id];
+
+    if (!s->out || s->trapped || !flags || (flags & (s->on ? FLAG_IN : FLAG_FROM)) ||
+        (s->on && s->last && (f.flags[s->last] & FLAG_NEAR))) {
+        return false;
+    }
+    count_last(s);
+    s->last = id;
+    s->begun = 0;
+    s->in = false;
+    return true;
+}
+
 bool filter_cut(Vcpu *v, uint64_t begun)
 {
     v->filter.begun = (uint32_t)begun;

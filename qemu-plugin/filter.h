@@ -44,6 +44,8 @@ void filter_tell(Vcpu *v, bool all);
 
 /* The block with this id begins; nothing that stands before it is to be written any more. False: it is left out. */
 bool filter_block(Vcpu *v, uint32_t id);
+/* The usual way through, with what is not rare: true: the block is left out, and all is done; false: ask filter_block(). */
+bool filter_skips(Vcpu *v, uint32_t id);
 /* The last block was left in the middle. False: it was left out, and so is the CUT. */
 bool filter_cut(Vcpu *v, uint64_t begun);
 /* QEMU reports a trap. False: it comes after a block that was left out, and is not to be written now. */

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "options.h"
+#include "recorder.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -51,6 +52,9 @@ bool options_parse(int argc, char **argv, Options *o)
         } else if (length == 5 && !strncmp(argv[i], "insns", 5)) {
             good = parse_number(value, 0, UINT64_MAX / 2, &o->insns);
             wants = "a number of instructions";
+        } else if (length == 4 && !strncmp(argv[i], "ring", 4)) {
+            good = parse_number(value, RECORDER_RING_MIN, UINT64_MAX / 2, &o->ring);
+            wants = "a number of bytes, 4096 or more";
         } else if (length == 5 && !strncmp(argv[i], "level", 5)) {
             good = parse_number(value, 1, 19, &number);
             o->level = (int)number;
@@ -63,7 +67,8 @@ bool options_parse(int argc, char **argv, Options *o)
             wants = "the address of the vector table";
         } else {
             fprintf(stderr,
-                    "gdbext: unknown plugin option '%.*s'; known: dir, record, filter, insns, level, probes, vectors\n",
+                    "gdbext: unknown plugin option '%.*s'; known: dir, record, filter, insns, ring, level, probes, "
+                    "vectors\n",
                     (int)length, argv[i]);
             return false;
         }

@@ -15,6 +15,7 @@ typedef struct Options {
     const char *filter; /* a file with requests of docs/control.md, "Filters"; NULL: none */
     bool record;
     uint64_t insns;
+    uint64_t ring;
     uint64_t vectors;
     int level;
     bool probes;

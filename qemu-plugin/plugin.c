@@ -446,6 +446,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     p.api_cur = info->version.cur;
     translated_open(p.arch, p.api_cur);
     filter_open(p.arch);
+    recorder_ring(p.options.ring);
     p.max_vcpus =
         (unsigned)(info->system.max_vcpus > info->system.smp_vcpus ? info->system.max_vcpus : info->system.smp_vcpus);
     p.on_block = p.options.insns ? on_block_limit : p.max_vcpus > 1 ? on_block_multi : on_block;

@@ -285,7 +285,7 @@ bool recorder_clear(char *message, size_t message_size)
         }
     }
     recorder.live->generation++;
-    recorder.n_gaps = recorder.n_chunks = 0;
+    recorder.n_gaps = recorder.n_chunks = recorder.dropped_insns = 0;
     recorder.state = RECORDER_STOPPED;
     recorder.message[0] = '\0';
     filter_forget();
@@ -324,6 +324,13 @@ bool recorder_finish(void)
     return ok;
 }
 
+void recorder_ring(uint64_t size)
+{
+    pthread_mutex_lock(&recorder.lock);
+    recorder.ring_size = size;
+    pthread_mutex_unlock(&recorder.lock);
+}
+
 void recorder_release(void)
 {
     pthread_mutex_lock(&recorder.lock);
@@ -347,6 +354,8 @@ void recorder_status(RecorderStatus *status)
     status->stream_bytes = stream_bytes();
     status->n_gaps = recorder.n_gaps;
     status->generation = recorder.live->generation;
+    status->ring_size = recorder.ring_size;
+    status->dropped_insns = recorder.dropped_insns;
     status->distinct_blocks = blocktable_count();
     snprintf(status->message, sizeof(status->message), "%s", recorder.message);
     snprintf(status->filter, sizeof(status->filter), "%s", filter_text());

@@ -24,6 +24,7 @@
 #define RECORDER_SLACK       8192u /* room that encoders leave for a controller's events */
 #define RECORDER_BUFFER_SIZE (GX_BUFFER_HEADER_SIZE + RECORDER_TOKENS_SIZE + 2 * RECORDER_SLACK)
 #define RECORDER_TEXT_MAX    2048
+#define RECORDER_RING_MIN    4096u
 
 typedef struct Vcpu Vcpu;
 
@@ -104,6 +105,8 @@ typedef struct RecorderStatus {
     uint64_t stream_bytes;
     uint64_t n_gaps;
     uint64_t generation;
+    uint64_t ring_size;
+    uint64_t dropped_insns;
     uint32_t distinct_blocks;
     char message[256];
     char filter[512]; /* in people's words; empty: everything is recorded */
@@ -128,6 +131,8 @@ typedef struct Recorder {
     char text[RECORDER_TEXT_MAX + 1];
     uint64_t n_gaps;
     uint64_t n_chunks;
+    uint64_t ring_size; /* bytes of chunks that are kept at least; 0: all */
+    uint64_t dropped_insns;
     char message[256];
     char meta[1024];
     /* The numbers of a CONTEXT event, and how many they are; on the vCPU's thread. NULL: no registers are read. */
@@ -198,6 +203,8 @@ void recorder_sync(void);
 bool recorder_clear(char *message, size_t message_size);
 bool recorder_finish(void);
 void recorder_release(void);
+/* Keep the newest chunks only, so many bytes at least; 0: all. */
+void recorder_ring(uint64_t size);
 void recorder_status(RecorderStatus *status);
 
 /* --- for the worker; the lock is held -------------------------------------------------------------------------------- */

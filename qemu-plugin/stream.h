@@ -31,6 +31,13 @@ bool stream_begin(uint64_t generation, const char *meta);
 bool stream_meta(const char *json);
 /* The chunk, and before it the blocks that are new in the table. */
 bool stream_chunk(const StreamChunk *c);
+/*
+ * The ring is full: a new file with the newest chunks, at most `size` bytes of them, takes the place of the old one, whole or
+ * not at all. What the old ones held is told in META. False: errno says why, and the file is as it was.
+ */
+bool stream_turn(uint64_t generation, uint64_t size);
+/* Instructions in the chunks that the ring has dropped. */
+uint64_t stream_dropped(void);
 /* Two totals for each vCPU: instructions, blocks. */
 bool stream_end(const uint64_t *totals, unsigned n_vcpus);
 

@@ -56,16 +56,19 @@ static void write_buffer(Vcpu *v, GxBuffer *b)
     bool good, written;
     int err;
 
+    const uint64_t ring = recorder.ring_size, generation = recorder.live->generation;
+
     recorder.worker_busy = true;
     pthread_mutex_unlock(&recorder.lock);
     good = gx_decoder_count(decoder, b->tokens, chunk.length, blocktable_count(), blocktable_n_insns(), &counts) &&
            counts.history == b->history;
     chunk.n_insns = counts.n_insns;
     chunk.n_blocks = counts.n_blocks;
-    written = stream_chunk(&chunk);
+    written = stream_chunk(&chunk) && (!ring || stream_bytes() <= ring + ring / 4 || stream_turn(generation, ring));
     err = errno;
     pthread_mutex_lock(&recorder.lock);
     recorder.worker_busy = false;
+    recorder.dropped_insns = stream_dropped();
     if (written) {
         v->n_insns += counts.n_insns;
         v->n_blocks += counts.n_blocks;

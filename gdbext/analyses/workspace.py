@@ -386,7 +386,10 @@ class Workspace:
 
     def _notes(self) -> list[str]:
         """What bears on the trust in all counts, one line each."""
-        notes = [*filter(None, [self.filtered.note]), *self.symbols.notes]
+        dropped = self.recording.stream.dropped.values()
+        lost = sum(vcpu.instructions for vcpu in dropped)
+        ring = f"a ring: {lost:,} instructions before these were dropped" if lost else None
+        notes = [*filter(None, [self.filtered.note, ring]), *self.symbols.notes]
         if self._is_same_file() is False:
             notes.append(
                 "the ELF file is not the one that was recorded (its SHA-256 differs), "

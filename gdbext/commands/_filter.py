@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from gdbext.commands._options import ring_size
 from gdbext.commands._places import file_ranges, function_ranges, instructions_at, range_of
 from gdbext.commands.registry import Argument
 from gdbext.errors import UsageError
@@ -51,6 +52,12 @@ FILTER_ARGUMENTS: Final = (
         "End when LOC is reached; with --from, until it is reached again.",
         metavar="LOC",
         completes="function",
+    ),
+    Argument(
+        "--ring",
+        "Keep only the last SIZE bytes of recording on disk, such as 64M; what is older goes.",
+        metavar="SIZE",
+        parse=ring_size,
     ),
     Argument("--once", "With --from and --to: only the first time."),
 )

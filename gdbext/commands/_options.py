@@ -31,6 +31,7 @@ __all__ = [
     "count",
     "instruction",
     "percentage",
+    "ring_size",
     "seconds",
 ]
 
@@ -50,6 +51,15 @@ def count(text: str) -> int:
 def instruction(text: str) -> int:
     """An instruction's number, from 0 on; suffixes as in `count`."""
     return 0 if text == "0" else count(text)
+
+
+def ring_size(text: str) -> int:
+    """A size in bytes, 64 KiB or more; suffixes K, M, G (of 1024)."""
+    match = re.fullmatch(r"(\d+)([KMG]?)(?:i?B)?", text)
+    size = int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2]] if match else 0
+    if size < 1 << 16:
+        raise argparse.ArgumentTypeError(f"'{text}' is no size of 64K or more; write such as 64M")
+    return size
 
 
 def percentage(text: str) -> float:

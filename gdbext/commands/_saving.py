@@ -60,8 +60,11 @@ def recorded_totals(source: Path) -> tuple[int, int]:
     """
     with Recording.open(source) as recording:
         finished_chunks = recording.stream.totals.values()
+        dropped = recording.stream.dropped.values()
         n_insns = sum(vcpu.instructions for vcpu in finished_chunks)
+        n_insns -= sum(vcpu.instructions for vcpu in dropped)
         n_blocks = sum(vcpu.blocks for vcpu in finished_chunks)
+        n_blocks -= sum(vcpu.blocks for vcpu in dropped)
         for chunk in recording.partial:
             _, insns, blocks = finished(recording, chunk)
             n_insns += insns

@@ -93,7 +93,9 @@ def record(context: Context, options: argparse.Namespace) -> int:
         boot(
             board,
             options.elf,
-            recorder=RecorderOptions(record=True, insns=options.insns or 0, filter=wanted),
+            recorder=RecorderOptions(
+                record=True, insns=options.insns or 0, filter=wanted, ring=options.ring or 0
+            ),
             extra_args=options.qemu_args,
             others=options.symbols,
             data_directory=data,

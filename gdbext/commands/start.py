@@ -43,6 +43,7 @@ def start(context: Context, options: argparse.Namespace) -> None:
                 raise UsageError("it records already; `trace stop` comes before another filter")
         else:
             set_filter(client, wanted)
+            client.ring(options.ring or 0)
         started = client.start(options.text or "")
     vcpus = "1 vCPU" if started.vcpus == 1 else f"{started.vcpus} vCPUs"
     only = f" filtered by {wanted.text}" if wanted else ""

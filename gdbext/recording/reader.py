@@ -145,7 +145,8 @@ class Recording:
         """Pick up what was recorded since; for a file, nothing.
 
         Returns:
-            True if the recorder was cleared since: forget what was read, all begins again.
+            True if the recorder was cleared since, or its ring has turned: forget what was read,
+            all begins again.
 
         Raises:
             TraceFormatError: what is new is damaged, or the recorder leaves no consistent state.
@@ -157,7 +158,8 @@ class Recording:
         for attempt in range(REFRESH_TRIES):
             if attempt:
                 time.sleep(RETRY_S)
-            if self._stream.current_generation() != self._stream.generation:
+            replaced = self._stream.was_replaced()
+            if replaced or self._stream.current_generation() != self._stream.generation:
                 self._reopen_stream()
                 cleared = True
             if self._take_snapshot(last=attempt == REFRESH_TRIES - 1):
@@ -250,9 +252,13 @@ class Recording:
             self._stream.scan()
         except TraceFormatError:
             # Half of the old stream and half of the new one make no sense; that is no damage.
-            if self._stream.current_generation() == self._stream.generation:
+            same = self._stream.current_generation() == self._stream.generation
+            if same and not self._stream.was_replaced():
                 raise
-        return self._stream.current_generation() == self._stream.generation
+        return (
+            self._stream.current_generation() == self._stream.generation
+            and not self._stream.was_replaced()
+        )
 
     def _follow_on(self, buffers: list[RawBuffer]) -> tuple[list[ChunkData], str | None]:
         """The buffers that continue the stream, and a line about one that does not."""

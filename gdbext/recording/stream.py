@@ -92,6 +92,7 @@ class Stream:
         block_count: blocks in the BLOCKS records so far.
         end: totals of the END record by vCPU, None without one.
         cut: one line that says why reading ended early, None if it did not.
+        dropped: what a ring has dropped of each vCPU, before the first chunks.
         offset: where the next record begins.
     """
 
@@ -122,6 +123,7 @@ class Stream:
         self.end: tuple[VcpuTotals, ...] | None = None
         self.cut: str | None = None
         self.offset = FILE_HEADER_SIZE
+        self.dropped: dict[int, VcpuTotals] = {}
         self._totals: dict[int, VcpuTotals] = {}
         self._next_seq: dict[int, int] = {}
 
@@ -146,6 +148,13 @@ class Stream:
         if crc32(header[:28]) != int.from_bytes(header[28:32], "little"):
             return None
         return int(FILE_HEADER.unpack(header)[4])
+
+    def was_replaced(self) -> bool:
+        """A ring has turned: another file has the name now."""
+        try:
+            return self.path.stat().st_ino != os.fstat(self._fd).st_ino
+        except FileNotFoundError:
+            return False
 
     def scan(self) -> None:
         """Read all records that are complete by now.
@@ -319,6 +328,23 @@ class Stream:
         if not isinstance(meta, dict):
             raise TraceFormatError(f"{self.where()}: META is no JSON object")
         self.meta.update(meta)
+        if "ring" in meta:
+            self._take_ring(meta["ring"])
+
+    def _take_ring(self, ring: Any) -> None:
+        """What a ring has dropped comes before the first chunks (docs/trace-format.md, "Ring")."""
+        try:
+            self.dropped = {
+                vcpu: VcpuTotals(int(lost["instructions"]), int(lost["blocks"]))
+                for vcpu, lost in enumerate(ring["dropped"])
+            }
+            chunks = {vcpu: int(lost["chunks"]) for vcpu, lost in enumerate(ring["dropped"])}
+        except (TypeError, KeyError, ValueError) as error:
+            raise TraceFormatError(f"{self.where()}: META's ring is not as it should be") from error
+        if self.chunks:
+            raise TraceFormatError(f"{self.where()}: META tells a ring after the first chunk")
+        self._totals = dict(self.dropped)
+        self._next_seq = chunks
 
     def _take_blocks(self, record: Record) -> None:
         self._need(record, BLOCKS_HEADER.size, "BLOCKS")

@@ -39,6 +39,11 @@ def render_status(page: Page, hello: Hello, status: Status) -> None:
         rate = f", {status.stream_bytes / status.instructions:.4f} bytes per instruction"
     page.line(f"Size:          {bytes_amount(status.stream_bytes)}{rate}")
     page.line(f"Gaps:          {amount(status.gaps) if status.gaps else 'none'}")
+    if status.ring:
+        page.line(
+            f"Ring:          {bytes_amount(status.ring)}, "
+            f"{amount(status.dropped_instructions)} older instructions dropped"
+        )
     if status.filter:
         page.line(f"Filter:        {status.filter}")
     page.line(f"Overhead:      {_overhead(hello.plugin_api, status.recording)}")

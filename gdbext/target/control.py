@@ -79,6 +79,10 @@ class Status:
     """One more after each `clear`."""
     filter: str
     """What is recorded, in the words of `start`; empty: everything."""
+    ring: int
+    """Bytes of chunks that are kept; 0: all are."""
+    dropped_instructions: int
+    """Executed and recorded, but dropped by the ring since."""
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name."""
@@ -182,6 +186,10 @@ class ControlClient:
     def filter(self, text: str) -> None:
         """A request about what is recorded (gdbext/target/filter.py)."""
         self._request("filter", text)
+
+    def ring(self, size: int) -> None:
+        """Keep the newest chunks only, `size` bytes of them; 0: all."""
+        self._request("ring", str(size))
 
     def _connected(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -358,6 +366,8 @@ class Answer:
             message="" if self.fields.get("message") is None else self.text("message"),
             generation=self.number("generation"),
             filter=self.text("filter"),
+            ring=self.number("ring"),
+            dropped_instructions=self.number("dropped_instructions"),
         )
 
     def _field(self, name: str) -> Any:

@@ -54,6 +54,8 @@ class RecorderOptions:
     """Read a few registers where handlers begin and end."""
     vectors: int = 0
     """Address of the vector table that a Cortex-M begins with."""
+    ring: int = 0
+    """Bytes of chunks to keep; 0: all."""
     filter: RecordingFilter = EVERYTHING
     """What is recorded."""
 
@@ -70,6 +72,8 @@ class RecorderOptions:
             parts.append("probes=off")
         if self.vectors:
             parts.append(f"vectors={self.vectors:#x}")
+        if self.ring:
+            parts.append(f"ring={self.ring}")
         if self.filter:
             parts.append(f"filter={_escaped(directory / FILTER_FILE)}")
         return ",".join(parts)

@@ -41,6 +41,8 @@ STATUS: dict[str, object] = {
     "message": "",
     "generation": 3,
     "filter": "",
+    "ring": 0,
+    "dropped_instructions": 0,
 }
 
 Answer = Callable[[str], bytes | None]
