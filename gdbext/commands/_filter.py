@@ -55,7 +55,7 @@ FILTER_ARGUMENTS: Final = (
     ),
     Argument(
         "--ring",
-        "Keep only the last SIZE bytes of recording on disk, such as 64M; what is older goes.",
+        "Keep only the last SIZE bytes on disk, such as 64M; what is older goes.",
         metavar="SIZE",
         parse=ring_size,
     ),
