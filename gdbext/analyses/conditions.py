@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from gdbext.coverage.code import read_code
 from gdbext.coverage.decisions.expression import Path, paths_of
 from gdbext.coverage.decisions.machine import Machine
-from gdbext.coverage.decisions.macros import read_macros
+from gdbext.coverage.decisions.macros import MacroReader
 from gdbext.coverage.decisions.matching import Match, Unproven, match
 from gdbext.coverage.decisions.mcdc import find_pair, missing_pairs
 from gdbext.coverage.decisions.model import (
@@ -87,13 +87,13 @@ class _Conditions:
         self._starts = [row.start for row in self._rows]
         self._machines: dict[int, Machine] = {}
         self._macros: dict[str, Macros] = {}
+        self._executed = sorted(program.execution.insns)
+        # Folders of headers: those that any file of the program is in, and above.
         sources = self._symbols.sources
-        self._files = {
-            path_of(name)
-            for number in range(len(sources.units))
-            for name in sources.lines(number).files
-            if name
-        }
+        names = {name for n in range(len(sources.units)) for name in sources.lines(n).files if name}
+        folders = {posixpath.dirname(path_of(name)) for name in names}
+        folders |= {posixpath.dirname(folder) for folder in folders}
+        self._headers = MacroReader(sorted(folders), self._symbols.source_lines)
         self._by_file: dict[str, dict[int, list[LineRow]]] = {}
         for row in self._rows:
             if row.line:
@@ -117,7 +117,7 @@ class _Conditions:
             own, others = proven.setdefault(file.path, []), unproven.setdefault(file.path, [])
             for decision in decisions:
                 self._decide(file, decision, tokens, excluded, own, others)
-        tree = _tree([one for file in proven.values() for one in file], self._symbols_end)
+        tree = _tree([one for file in proven.values() for one in file], self._ways_of)
         counts = follow(tree) if tree.branches else None
         files = [
             FileDecisions(
@@ -130,7 +130,7 @@ class _Conditions:
         ]
         return ConditionsReport(tuple(files), tuple(missing))
 
-    def _symbols_end(self, one: _Proven, branch: int) -> tuple[int, int]:
+    def _ways_of(self, branch: int) -> tuple[int, int]:
         """Where a branch goes when taken, and when not."""
         machine = self._machine_of(branch)
         target = machine.target(branch)
@@ -216,11 +216,7 @@ class _Conditions:
     def _macros_of(self, path: str) -> Macros:
         macros = self._macros.get(path)
         if macros is None:
-            # Folders of headers: those that any file of the program is in, and above.
-            folders = {posixpath.dirname(other) for other in self._files}
-            folders |= {posixpath.dirname(folder) for folder in folders}
-            macros = read_macros(path, sorted(folders), self._symbols.source_lines)
-            self._macros[path] = macros
+            macros = self._macros[path] = self._headers.read(path)
         return macros
 
     def _machine_of(self, address: int) -> Machine:
@@ -231,8 +227,10 @@ class _Conditions:
         if machine is None:
             low = max(bisect_right(self._starts, function.address) - 1, 0)
             rows = self._rows[low : bisect_left(self._starts, function.end)]
-            executed = [
-                a for a in self._program.execution.insns if function.address <= a < function.end
+            executed = self._executed[
+                bisect_left(self._executed, function.address) : bisect_left(
+                    self._executed, function.end
+                )
             ]
             code = read_code(
                 self._symbols, self._program.target, [function], rows, executed, whole=False
@@ -242,7 +240,7 @@ class _Conditions:
         return machine
 
 
-def _tree(proven: Sequence[_Proven], ends: Callable[[_Proven, int], tuple[int, int]]) -> PathTree:
+def _tree(proven: Sequence[_Proven], ways_of: Callable[[int], tuple[int, int]]) -> PathTree:
     """All ways through all decisions; tells each its numbers."""
     tree = PathTree()
     for one in proven:
@@ -250,7 +248,7 @@ def _tree(proven: Sequence[_Proven], ends: Callable[[_Proven, int], tuple[int, i
         one.root = len(tree.nodes) + 1
         for n, condition in enumerate(one.match.conditions):
             root = one.root if not n else 0
-            tree.branches.append((condition.address, *ends(one, condition.address), root))
+            tree.branches.append((condition.address, *ways_of(condition.address), root))
         one.branches = tuple(range(first, first + len(one.match.conditions)))
         leaves: dict[tuple[bool | None, ...], int] = {}
         todo: list[tuple[int, tuple[bool | None, ...], int, int]] = [

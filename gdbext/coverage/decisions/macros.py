@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence, Set
 
-__all__ = ["Macros", "read_macros"]
+__all__ = ["MacroReader", "Macros"]
 
 _LINE: Final = re.compile(
     r'^[ \t]*#[ \t]*(?:include[ \t]*[<"](?P<include>[^>"\n]+)[>"]'
@@ -32,7 +32,13 @@ _PLAIN: Final = frozenset(
     )
 )  # fmt: skip
 """Names that hide no operators, though debug information does not have them."""
-_DEEPEST: Final = 40
+
+
+class _File(NamedTuple):
+    """What one file defines (name, parameters, body) and includes."""
+
+    defines: tuple[tuple[str, str | None, str], ...]
+    includes: tuple[str, ...]
 
 
 class Macros:
@@ -41,69 +47,91 @@ class Macros:
     def __init__(self) -> None:
         """There are none."""
         self._bodies: dict[str, list[tuple[frozenset[str], str]]] = {}
+        self._plain: dict[tuple[int, str], bool] = {}
 
     def add(self, name: str, parameters: str | None, body: str) -> None:
         """Another definition."""
         names = frozenset(part.strip() for part in (parameters or "").split(","))
         self._bodies.setdefault(name, []).append((names, body))
 
-    def update(self, other: Macros) -> None:
-        """Take in all of another file."""
-        for name, bodies in other._bodies.items():
-            self._bodies.setdefault(name, []).extend(bodies)
-
     def hides_operators(self, name: str, known: Set[str]) -> bool:
         """Whether a definition of this name holds operators, or may. Args: as `is_plain`."""
         return name in self._bodies and not self.is_plain(name, known)
 
-    def is_plain(self, name: str, known: Set[str], depth: int = 0) -> bool:
+    def is_plain(self, name: str, known: Set[str]) -> bool:
         """Whether a name certainly stands for no expression with operators of decisions.
 
         Args:
-            known: names of variables, functions, types and enumerators.
+            known: names of variables, functions, types and enumerators; the set stays as it is.
         """
-        if depth > _DEEPEST:
-            return False
         bodies = self._bodies.get(name)
         if bodies is None:
             return name in known or name in _PLAIN
-        for parameters, body in bodies:
-            text = _TEXT.sub(" ", body)
-            if "&&" in text or "||" in text or "?" in text or "##" in text:
-                return False
-            for other in _NAME.findall(text):
-                if other in parameters or other == name:
-                    continue
-                if not self.is_plain(other, known, depth + 1):
-                    return False
-        return True
+        key = id(known), name
+        if key not in self._plain:
+            self._plain[key] = False  # of one that leads back to itself through others
+            self._plain[key] = all(
+                self._is_plain_body(name, parameters, body, known) for parameters, body in bodies
+            )
+        return self._plain[key]
+
+    def _is_plain_body(
+        self, name: str, parameters: frozenset[str], body: str, known: Set[str]
+    ) -> bool:
+        text = _TEXT.sub(" ", body)
+        if any(mark in text for mark in ("&&", "||", "?", "##")):
+            return False
+        return all(
+            other in parameters or other == name or self.is_plain(other, known)
+            for other in _NAME.findall(text)
+        )
 
 
-def read_macros(
-    path: str, folders: Iterable[str], lines_of: Callable[[str], Sequence[str]]
-) -> Macros:
-    """The macros of a file and of what it includes, as far as that is found.
+class MacroReader:
+    """Reads files once, whoever includes them."""
 
-    Args:
-        folders: where includes are looked for, beside the folder of the file that has them.
-        lines_of: the lines of a file; none if there is no such file.
-    """
-    found = Macros()
-    places = list(dict.fromkeys(folders))
-    todo, seen = [path], {path}
-    while todo:
-        file = todo.pop()
-        text = _COMMENT.sub(" ", "\n".join(lines_of(file)))
-        for match in _LINE.finditer(text):
-            if match["name"] is not None:
-                found.add(match["name"], match["parameters"], match["body"])
+    def __init__(self, folders: Iterable[str], lines_of: Callable[[str], Sequence[str]]) -> None:
+        """Nothing is read yet.
+
+        Args:
+            folders: where includes are looked for, beside the folder of the file that has them.
+            lines_of: the lines of a file; none if there is no such file.
+        """
+        self._folders = tuple(dict.fromkeys(folders))
+        self._lines_of = lines_of
+        self._files: dict[str, _File | None] = {}
+
+    def read(self, path: str) -> Macros:
+        """The macros of a file and of what it includes, as far as that is found."""
+        found = Macros()
+        todo, seen = [path], {path}
+        while todo:
+            at = todo.pop()
+            file = self._file(at)
+            if file is None:
                 continue
-            for folder in (posixpath.dirname(file), *places):
-                other = posixpath.normpath(posixpath.join(folder, match["include"]))
-                if other in seen:
-                    break
-                if lines_of(other):
-                    seen.add(other)
-                    todo.append(other)
-                    break
-    return found
+            for define in file.defines:
+                found.add(*define)
+            for name in file.includes:
+                for folder in (posixpath.dirname(at), *self._folders):
+                    other = posixpath.normpath(posixpath.join(folder, name))
+                    if other in seen or self._file(other) is not None:
+                        if other not in seen:
+                            seen.add(other)
+                            todo.append(other)
+                        break
+        return found
+
+    def _file(self, path: str) -> _File | None:
+        if path not in self._files:
+            lines = self._lines_of(path)
+            self._files[path] = _scan("\n".join(lines)) if lines else None
+        return self._files[path]
+
+
+def _scan(text: str) -> _File:
+    matches = list(_LINE.finditer(_COMMENT.sub(" ", text)))
+    return _File(
+        tuple((m["name"], m["parameters"], m["body"]) for m in matches if m["name"] is not None),
+        tuple(m["include"] for m in matches if m["include"] is not None),
+    )

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from gdbext.coverage.decisions.macros import Macros, read_macros
+from gdbext.coverage.decisions.macros import MacroReader, Macros
 
 KNOWN = frozenset(("n", "port", "uint32_t", "ready"))
 
 
 def macros(files: dict[str, str], folders: tuple[str, ...] = ()) -> Macros:
     """Those of main.c and what it includes."""
-    return read_macros("/p/src/main.c", folders, lambda path: files.get(path, "").splitlines())
+    return MacroReader(folders, lambda path: files.get(path, "").splitlines()).read("/p/src/main.c")
 
 
 def test_plain_bodies_are_numbers_known_names_and_other_plain_macros() -> None:
