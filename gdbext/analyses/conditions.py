@@ -24,6 +24,7 @@ from gdbext.coverage.decisions.model import (
 )
 from gdbext.coverage.decisions.source import find_decisions
 from gdbext.coverage.decisions.tokens import Place
+from gdbext.replay.kinds import NO_TARGET
 from gdbext.replay.paths import PathTree
 from gdbext.symbols.origins import Origins
 
@@ -114,9 +115,14 @@ class _Conditions:
                 continue
             decisions, tokens = find_decisions(file.path, source)
             excluded = {line.line: line.excluded for line in file.lines}
+            places = sorted(
+                (Place(branch.line, branch.column), branch.address)
+                for branch in file.branches
+                if branch.line is not None
+            )
             own, others = proven.setdefault(file.path, []), unproven.setdefault(file.path, [])
             for decision in decisions:
-                self._decide(file, decision, tokens, excluded, own, others)
+                self._decide(file, decision, tokens, places, excluded, own, others)
         tree = _tree([one for file in proven.values() for one in file], self._ways_of)
         counts = follow(tree) if tree.branches else None
         files = [
@@ -142,6 +148,7 @@ class _Conditions:
         file: FileCoverage,
         decision: SourceDecision,
         tokens: Tokens,
+        places: list[tuple[Place, int]],
         excluded: dict[int, str | None],
         proven: list[_Proven],
         unproven: list[UnprovenDecision],
@@ -161,7 +168,7 @@ class _Conditions:
         try:
             if not columns:
                 raise Unproven("no columns in the debug information (-gcolumn-info)")
-            proven.append(self._prove(file, decision, tokens, reason))
+            proven.append(self._prove(file, decision, tokens, places, reason))
         except Unproven as why:
             unproven.append(
                 UnprovenDecision(
@@ -180,15 +187,14 @@ class _Conditions:
         file: FileCoverage,
         decision: SourceDecision,
         tokens: Tokens,
+        places: list[tuple[Place, int]],
         excluded: str | None,
     ) -> _Proven:
         if decision.obstacle is not None:
             raise Unproven(decision.obstacle)
-        branches = sorted(
-            branch.address
-            for branch in file.branches
-            if branch.line is not None and decision.region.holds(Place(branch.line, branch.column))
-        )
+        low = bisect_left(places, (decision.region.start, 0))
+        high = bisect_left(places, (decision.region.end, NO_TARGET))
+        branches = sorted(address for _, address in places[low:high])
         if not branches:
             raise Unproven("no conditional branch: the compiler decides without, or knows it")
         holders = {
