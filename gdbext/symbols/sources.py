@@ -158,9 +158,11 @@ class Sources:
         for number in self._units_of(start, end):
             code = self.code(number)
             for body in code.subprograms:
-                yield body.start, body.end, 2 * body.die
+                if body.start < end and start < body.end:
+                    yield body.start, body.end, 2 * body.die
             for inlined in code.inlined:
-                yield inlined.start, inlined.end, 2 * inlined.die + 1
+                if inlined.start < end and start < inlined.end:
+                    yield inlined.start, inlined.end, 2 * inlined.die + 1
 
     def parts(self, function: int | None = None) -> dict[int, int]:
         """Code that compilers moved out of functions: its address, and the function's.
