@@ -82,7 +82,7 @@ void buffer_end_with_gap(Vcpu *v)
 
     buffer_put_numbers(v, GX_EVENT_GAP, 2, gap);
     recorder.n_gaps++;
-    buffer_disarm(v);
+    vcpu_disarm(v);
 }
 
 bool buffer_roll_over(Vcpu *v)
@@ -93,15 +93,39 @@ bool buffer_roll_over(Vcpu *v)
         if (recorder.state == RECORDER_FAILED) {
             buffer_end_with_gap(v);
         }
-        if (!buffer_is_armed(v)) {
+        if (!vcpu_is_armed(v)) {
             return false;
         }
         pthread_cond_wait(&recorder.changed, &recorder.lock);
     }
-    if (!buffer_is_armed(v)) {
+    if (!vcpu_is_armed(v)) {
         return false;
     }
     buffer_close(v);
     buffer_open(v, next);
     return true;
+}
+
+void buffer_put_block(Vcpu *v, uint32_t key)
+{
+    GxBuffer *b = v->elem->cursor;
+    const uint64_t word = b->word;
+    const uint32_t slot = gx_slot(b->history);
+    uint8_t *p;
+
+    b->history = gx_step(b->history, key);
+    if (v->table->first[slot] == key) { /* it was only asked for attention */
+        __atomic_store_n(&b->word, word + 1, __ATOMIC_RELAXED);
+        return;
+    }
+    p = b->tokens + buffer_word_bytes(word);
+    if (v->table->second[slot] == key) {
+        p = buffer_put_head(p, word & GX_WORD_RUN_MASK, GX_TOKEN_SECOND);
+        gx_take_second(v->table, slot);
+    } else {
+        p = buffer_put_head(p, word & GX_WORD_RUN_MASK, GX_TOKEN_NEW);
+        p = gx_leb_put(p, gx_id(key));
+        gx_take_new(v->table, slot, key);
+    }
+    buffer_publish(b, p);
 }

@@ -7,7 +7,7 @@
 #ifndef GX_BUFFERS_H
 #define GX_BUFFERS_H
 
-#include "recorder.h"
+#include "attention.h"
 
 static inline uint32_t buffer_word_bytes(uint64_t word) { return (uint32_t)(word >> GX_WORD_RUN_BITS); }
 
@@ -28,11 +28,8 @@ static inline void buffer_publish(GxBuffer *b, const uint8_t *p)
     __atomic_store_n(&b->word, (uint64_t)(p - b->tokens) << GX_WORD_RUN_BITS, __ATOMIC_RELEASE);
 }
 
-static inline void buffer_disarm(Vcpu *v) { __atomic_store_n(&v->elem->armed, 0, __ATOMIC_SEQ_CST); }
-
-static inline bool buffer_is_armed(const Vcpu *v) { return __atomic_load_n(&v->elem->armed, __ATOMIC_ACQUIRE) != 0; }
-
-/* Events; the caller has made room. */
+/* A block by its key (predictor.h), and events; the caller has made room. */
+void buffer_put_block(Vcpu *v, uint32_t key);
 void buffer_put_numbers(Vcpu *v, unsigned type, unsigned n, const uint64_t *numbers);
 void buffer_put_mark(Vcpu *v, unsigned kind, const char *text);
 

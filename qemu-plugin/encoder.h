@@ -14,9 +14,7 @@ void encoder_start(Vcpu *v, const char *text);
 void encoder_close(Vcpu *v);
 /* Ask all vCPUs, and wait until they have served it, or it is served for those that sleep. */
 void encoder_request_all(uint32_t bits);
-/* Write a block, on the vCPU's own thread or for it while it sleeps; there is room for it. */
-void encoder_put_block(Vcpu *v, uint32_t id);
-/* Wait for a change, so long at most. */
-void encoder_wait(unsigned ms);
+/* The same of one; false: no room for it while the vCPU sleeps. */
+bool encoder_request(Vcpu *v, uint32_t bits);
 
 #endif

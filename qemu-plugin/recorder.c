@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "attention.h"
 #include "blocktable.h"
 #include "encoder.h"
 #include "filter.h"
@@ -243,7 +244,7 @@ static bool work_pending(void)
 static void drain(void)
 {
     while (recorder.worker_busy || (work_pending() && recorder.state != RECORDER_FAILED)) {
-        encoder_wait(10);
+        recorder_wait(10);
     }
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "blocktable.h"
-#include "encoder.h"
+#include "attention.h"
 #include "format.h"
 
 #define HOLD_NS 10000000000ull /* nobody releases: the condition is dropped, so that the guest goes on */
@@ -112,7 +112,7 @@ static void hold(void)
     const uint64_t until = recorder_now_ns() + HOLD_NS;
 
     while (s.status.hit && !s.go && recorder_now_ns() < until) {
-        encoder_wait(200);
+        recorder_wait(200);
     }
     if (s.go) {
         s.go = false;
