@@ -41,6 +41,33 @@ KEPT void gx_timer_tick(void)
     HANDLER_END();
 }
 
+#ifdef MOVED
+/* As an application that a bootloader has started: from here on its own vector table holds, in RAM, with other handlers. */
+#define VTOR (*(volatile uint32_t *)0xE000ED08u)
+
+typedef void handler(void);
+extern handler *const __vectors[48];
+
+KEPT static void moved_tick(void)
+{
+    gx_timer_tick();
+}
+
+static void move_vectors(void)
+{
+    static handler *vectors[48] __attribute__((aligned(256)));
+
+    for (uint32_t i = 0; i < 48; i++) {
+        vectors[i] = __vectors[i];
+    }
+    vectors[15] = moved_tick;
+    VTOR = (uint32_t)(uintptr_t)vectors;
+    __asm__ volatile("dsb\n\tisb" ::: "memory");
+}
+#else
+static void move_vectors(void) {}
+#endif
+
 /* --- calls, recursion ---------------------------------------------------------------------- */
 
 KEPT static uint32_t leaf(uint32_t value)
@@ -284,6 +311,7 @@ int main(void)
     gx_counters.magic = GX_MAGIC;
     book_now = &task;
     ENTER(main);
+    move_vectors();
     board_timer_start(period_us);
     for (uint32_t n = 0; n < ROUNDS; n++) {
         value = CALL(round(n, value));
