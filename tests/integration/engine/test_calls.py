@@ -64,7 +64,7 @@ def test_handlers_of_a_moved_vector_table_are_found(
     assert_books_of_calls(books, found)
     assert_sums(found)
     assert_nothing_was_guessed(found)
-    # By itself the flow does not always tell an interrupt from an exception: nodes of several kinds.
+    # The flow alone does not always tell an interrupt from an exception: nodes of several kinds.
     handlers = [node for node in found.nodes if node.kind in HANDLER_KINDS]
     assert {found.name(node.function) for node in handlers} == {"moved_tick"}
     assert sum(node.calls for node in handlers) == books.counters["interrupts"]
