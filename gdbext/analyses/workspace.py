@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from gdbext.analyses.branches import BranchesReport, report_branches
 from gdbext.analyses.callees import CalleesReport, report_callees
 from gdbext.analyses.callers import CallersReport, report_callers
-from gdbext.analyses.conditions import report_conditions
 from gdbext.analyses.counters import Counters
 from gdbext.analyses.filtered import filtered_of
 from gdbext.analyses.functions import FunctionReport, report_function
@@ -287,6 +286,8 @@ class Workspace:
             TraceFormatError: the recording is damaged.
             SymbolError: the debug information is damaged.
         """
+        from gdbext.analyses.conditions import report_conditions  # rarely asked, much to load
+
         replay = PathReplay(self._replay)
         return report_conditions(
             self.program,
