@@ -29,7 +29,7 @@ def test_a_ring_holds_the_newest_part_while_it_turns_and_after_a_kill(
         with run.control() as client:
             wait_until(lambda: client.status().dropped_instructions > 0, "a turn of the ring")
         with Recording.open(live) as recording:
-            for _ in range(20):
+            for _ in range(5):
                 cleared += recording.refresh()
                 for _ in recording.data():
                     pass
@@ -54,9 +54,11 @@ def test_a_ring_holds_the_newest_part_while_it_turns_and_after_a_kill(
         assert SIZE // 2 < chunks < 2 * SIZE
         assert (live / "stream").stat().st_size < 2 * SIZE + 4096
         (ours,) = executed(recording)
+        borders = [chunk.first_insn - dropped for chunk in recording.chunks]
         write_recording(recording, tmp_path / "saved.rec")
     assert len(ours.addresses) > 100_000
-    assert contradiction(ours.addresses) is None
+    for border in [*borders, len(ours.addresses)]:  # all of it would take a minute
+        assert contradiction(ours.addresses[max(border - 50_000, 0) : border + 50_000]) is None
     with Recording.open(tmp_path / "saved.rec") as saved:
         assert saved.cut is None
         assert saved.end is not None
