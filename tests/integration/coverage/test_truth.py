@@ -66,13 +66,18 @@ class Truth:
     @cached_property
     def code(self) -> dict[int, Listed]:
         """What objdump lists, by address; of a PC without the code in other modes, and without
-        the loop that waits for the machine to be switched off."""
+        what may run until the machine is switched off: a loop, and without optimisation the end
+        of the function that does it."""
         found = listing(f"{PREFIXES[self.target]}objdump", self.elf)
         code = {insn.address: insn for insn in found if insn}
         if self.target == "x86_64":
             main = symbols(self.elf, self.target)["main"]
-            end = next(f for f in functions(self.elf, self.target) if f.name == "gx_exit")
-            left_out = range(end.address, end.address + end.size_bytes)
+            left_out = {
+                address
+                for end in functions(self.elf, self.target)
+                if end.name in ("gx_exit", "outw")
+                for address in range(end.address, end.address + end.size_bytes)
+            }
             return {a: insn for a, insn in code.items() if a >= main and a not in left_out}
         return code
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -102,7 +103,8 @@ def test_gdbext_killed_while_qemu_records_is_told_by_the_next_one(tmp_path: Path
     session.wait(60)
 
     wait_until(lambda: qemu_processes(tmp_path) == [], "QEMU ends")
-    os.kill(gdb, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):  # it may have ended with its terminal
+        os.kill(gdb, signal.SIGKILL)
     [left] = sessions(tmp_path)
     following = gdbext(*later_record(tmp_path), runtime=tmp_path)
     assert following.status == 0
@@ -147,7 +149,8 @@ def test_killed_session_that_recorded_nothing_is_cleared_away(tmp_path: Path) ->
     session.kill()
     session.wait(60)
     wait_until(lambda: qemu_processes(tmp_path) == [], "QEMU ends")
-    os.kill(gdb, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):  # it may have ended with its terminal
+        os.kill(gdb, signal.SIGKILL)
     assert len(sessions(tmp_path)) == 1
 
     following = gdbext(*later_record(tmp_path), runtime=tmp_path)

@@ -49,6 +49,9 @@ def start(qemu: QemuBinary, plugin: Path, options: str, cwd: Path) -> tuple[int,
     ]
 
 
+KNOWN = "known: dir, record, filter, insns, ring, level, probes, vectors"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -56,17 +59,18 @@ def start(qemu: QemuBinary, plugin: Path, options: str, cwd: Path) -> tuple[int,
         (",record=on", "plugin option 'dir=DIRECTORY' is missing: where to record"),
         (",dir=", "plugin option 'dir=': wants a directory"),
         (
-            ",dir=d,ring=1",
-            "unknown plugin option 'ring'; known: dir, record, insns, level, probes, vectors",
+            ",dir=d,rings=1",
+            "unknown plugin option 'rings'; " + KNOWN,
         ),
         (
             ",dir=d,rec=on",
-            "unknown plugin option 'rec'; known: dir, record, insns, level, probes, vectors",
+            "unknown plugin option 'rec'; " + KNOWN,
         ),
         (
             ",dir=d,records=on",
-            "unknown plugin option 'records'; known: dir, record, insns, level, probes, vectors",
+            "unknown plugin option 'records'; " + KNOWN,
         ),
+        (",dir=d,ring=1", "plugin option 'ring=1': wants a number of bytes, 4096 or more"),
         (",dir=d,record=maybe", "plugin option 'record=maybe': wants on or off"),
         (",dir=d,insns=many", "plugin option 'insns=many': wants a number of instructions"),
         (",dir=d,insns=-1", "plugin option 'insns=-1': wants a number of instructions"),

@@ -80,7 +80,7 @@ def test_conversation_in_a_terminal(open_repl: OpenRepl, tmp_path: Path) -> None
         terminal.line("continue &")
         terminal.wait_for("Breakpoint 1, message_post")
         terminal.wait_for("stopped in message_post at demo/main.c")
-        assert "target| station: ready\n" in terminal.text
+        terminal.wait_for("target| station: ready\n")
 
         terminal.resize(70)
         terminal.line("delete")
