@@ -23,6 +23,7 @@
 #include "qemu_api.h"
 #include "recorder.h"
 #include "translated.h"
+#include "usermode.h"
 #include "worker.h"
 
 GX_EXPORT int qemu_plugin_version = GX_API;
@@ -205,6 +206,18 @@ static void on_block_limit(unsigned int index, void *userdata)
     *last = gx_id(key_of(userdata));
 }
 
+/* A single program: threads but the first one have vCPUs of their own. */
+static void on_block_user(unsigned int index, void *userdata)
+{
+    if (index == 0) {
+        if (p.options.insns) {
+            on_block_limit(index, userdata);
+        } else {
+            on_block(index, userdata);
+        }
+    }
+}
+
 /* --- translation ---------------------------------------------------------------------------------------------------- */
 
 static void store_cut(struct qemu_plugin_insn *insn, uint64_t value, uint64_t *now)
@@ -262,7 +275,7 @@ static void on_translate(GX_ID_ARG struct qemu_plugin_tb *tb GX_UDATA_ARG)
         return;
     }
 #endif
-    if (translated_only_traps(tb)) {
+    if (usermode_is_fork() || translated_only_traps(tb)) {
         return;
     }
     if (!translated_read(tb, &source) || !(id = blocktable_id(&source))) {
@@ -303,6 +316,9 @@ static void watch_vcpu_threads(void)
 
 static void vcpu_init(unsigned index)
 {
+    if (usermode_is_fork()) {
+        return;
+    }
 #if GX_API >= 2
     elems = qemu_plugin_scoreboard_find(p.score, 0); /* it moves when vCPUs are added */
     for (unsigned i = 0; i < index; i++) {
@@ -311,6 +327,10 @@ static void vcpu_init(unsigned index)
         }
     }
 #endif
+    if (usermode_is_on() && index > 0) {
+        usermode_thread();
+        return;
+    }
     if (!recorder_vcpu_init(index, &elems[index], cut_word(&elems[index]))) {
         fprintf(stderr, "gdbext: vCPU %u is not recorded: no room for it\n", index);
     }
@@ -329,8 +349,10 @@ static void vcpu_sleep(unsigned index, bool resume)
 
 static void at_exit(void)
 {
-    recorder_finish();
-    control_close();
+    if (!usermode_is_fork()) {
+        recorder_finish();
+        control_close();
+    }
 }
 
 #if GX_API >= 7
@@ -401,7 +423,7 @@ static void on_discontinuity(GX_ID_ARG unsigned int index, int type, uint64_t fr
 
 static bool open_all(const qemu_info_t *info)
 {
-    const bool traps = qemu_plugin_register_vcpu_discon_cb;
+    const bool traps = qemu_plugin_register_vcpu_discon_cb && !usermode_is_on();
 #if GX_API >= 2
     const char *const stacks = probes_are_on() ? "\"probes\"" : "";
 #else
@@ -413,9 +435,10 @@ static bool open_all(const qemu_info_t *info)
 
     snprintf(meta, sizeof(meta),
              "{\"target\": \"%s\", \"plugin_version\": \"" GX_VERSION "\", \"plugin_api\": %d, \"qemu_api\": [%d, %d], "
-             "\"vcpus\": %d, \"features\": [%s%s%s], \"start_time_ns\": %" PRIu64 "}",
-             info->target_name, GX_API, info->version.min, info->version.cur, info->system.smp_vcpus,
-             traps ? "\"discontinuity\"" : "", traps && *stacks ? ", " : "", stacks, recorder_now_ns());
+             "\"vcpus\": %d, \"features\": [%s%s%s], \"start_time_ns\": %" PRIu64 "%s}",
+             info->target_name, GX_API, info->version.min, info->version.cur,
+             usermode_is_on() ? 1 : info->system.smp_vcpus, traps ? "\"discontinuity\"" : "",
+             traps && *stacks ? ", " : "", stacks, recorder_now_ns(), usermode_is_on() ? ", \"user_mode\": true" : "");
     if (!recording_directory_make(p.options.dir)) {
         return false;
     }
@@ -435,21 +458,33 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     char message[256];
 
     p.options = (Options){.level = 3, .probes = true};
-    if (!info->system_emulation) {
-        fprintf(stderr, "gdbext: only system emulation (qemu-system-*) can be recorded\n");
-        return -1;
-    }
     if (!options_parse(argc, argv, &p.options) || (p.options.filter && !filter_read(p.options.filter))) {
         return -1;
+    }
+    if (!info->system_emulation) {
+        if (GX_API >= 2) {
+            fprintf(stderr, "gdbext: single programs can be recorded with qemu-user up to 8.2 only\n");
+            return -1;
+        }
+        if (!usermode_begin()) {
+            return -1;
+        }
+        p.options.probes = false;
     }
     p.arch = arch_of_target(info->target_name);
     p.api_cur = info->version.cur;
     translated_open(p.arch, p.api_cur);
     filter_open(p.arch);
     recorder_ring(p.options.ring);
-    p.max_vcpus =
-        (unsigned)(info->system.max_vcpus > info->system.smp_vcpus ? info->system.max_vcpus : info->system.smp_vcpus);
-    p.on_block = p.options.insns ? on_block_limit : p.max_vcpus > 1 ? on_block_multi : on_block;
+    p.max_vcpus = 1;
+    if (info->system_emulation) {
+        p.max_vcpus = (unsigned)(info->system.max_vcpus > info->system.smp_vcpus ? info->system.max_vcpus
+                                                                                 : info->system.smp_vcpus);
+    }
+    p.on_block = usermode_is_on()  ? on_block_user
+                 : p.options.insns ? on_block_limit
+                 : p.max_vcpus > 1 ? on_block_multi
+                                   : on_block;
     p.last_block = calloc(p.max_vcpus, sizeof(*p.last_block));
 #if GX_API >= 2
     p.score = qemu_plugin_scoreboard_new(sizeof(VcpuElem));
@@ -479,7 +514,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     qemu_plugin_register_vcpu_resume_cb(id, on_vcpu_resume GX_UDATA_PASS);
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate GX_UDATA_PASS);
     qemu_plugin_register_atexit_cb(id, on_exit_cb, NULL);
-    if (qemu_plugin_register_vcpu_discon_cb) {
+    if (qemu_plugin_register_vcpu_discon_cb && !usermode_is_on()) {
         qemu_plugin_register_vcpu_discon_cb(
             id, QEMU_PLUGIN_DISCON_INTERRUPT | QEMU_PLUGIN_DISCON_EXCEPTION | QEMU_PLUGIN_DISCON_HOSTCALL,
             on_discontinuity GX_UDATA_PASS);

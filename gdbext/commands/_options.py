@@ -17,6 +17,7 @@ from gdbext.placed import PlacedElf, parse_placed
 __all__ = [
     "BOARD",
     "BOARD_OR_ATTACH",
+    "BOARD_OR_USER",
     "CALL_SITES_OF",
     "DEPTH",
     "ELF_FILE",
@@ -28,6 +29,7 @@ __all__ = [
     "QEMU_ARGS",
     "RECORDING",
     "SYMBOLS",
+    "USER",
     "count",
     "instruction",
     "percentage",
@@ -154,5 +156,13 @@ BOARD: Final = Argument(
 )
 
 BOARD_OR_ATTACH: Final = replace(BOARD, required=False)
+
+BOARD_OR_USER: Final = BOARD_OR_ATTACH
+
+USER: Final = Argument(
+    "--user",
+    "Instead of a board: the emulator of single Linux programs, as qemu-arm.",
+    metavar="QEMU",
+)
 
 QEMU_ARGS: Final = Argument("QEMU-ARGS", "Arguments added to QEMU's, as they are.", rest=True)

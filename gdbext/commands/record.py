@@ -16,14 +16,22 @@ from typing import TYPE_CHECKING, Any, Final
 from gdbext import nativelib
 from gdbext.commands._filter import FILTER_ARGUMENTS, FILTER_HELP, filter_of
 from gdbext.commands._leftovers import tell_leftovers
-from gdbext.commands._options import BOARD, ELF_FILE, QEMU_ARGS, SYMBOLS, count, seconds
+from gdbext.commands._options import (
+    BOARD_OR_USER,
+    ELF_FILE,
+    QEMU_ARGS,
+    SYMBOLS,
+    USER,
+    count,
+    seconds,
+)
 from gdbext.commands._saving import save
 from gdbext.commands.registry import Argument, command
-from gdbext.errors import ControlError, GdbextError, TargetError
+from gdbext.errors import ControlError, GdbextError, TargetError, UsageError
 from gdbext.files import check_replaceable
 from gdbext.recording.reader import Recording
 from gdbext.render.numbers import amount, bytes_amount
-from gdbext.target.boards import load_board
+from gdbext.target.boards import load_board, user_board
 from gdbext.target.boot import boot
 from gdbext.target.launch import RecorderOptions
 
@@ -33,6 +41,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from gdbext.commands.context import Context
+    from gdbext.target.boards import Board
     from gdbext.target.launch import Emulator
 
 EXIT_TIMEOUT: Final = 124
@@ -48,12 +57,14 @@ FINISH_TIMEOUT_S: Final = 60.0
     description=(
         "Semihosting and serial output pass through, and the guest's exit status is returned;\n"
         "124 means the time limit, 125 a failure of our own. Ctrl-C ends the run and keeps what\n"
-        "was recorded. An existing FILE is replaced only when the new one is complete.\n"
+        "was recorded. With --user it is a static Linux program of one thread; words after `--`\n"
+        "are its arguments. An existing FILE is replaced only when the new one is complete.\n"
         f"{FILTER_HELP}"
     ),
     arguments=[
         ELF_FILE,
-        BOARD,
+        BOARD_OR_USER,
+        USER,
         SYMBOLS,
         Argument(
             "-o",
@@ -81,7 +92,7 @@ def record(context: Context, options: argparse.Namespace) -> int:
     output: Path = options.o
     # Without it nothing can be saved: find out now.
     nativelib.library()
-    board = load_board(options.board)
+    board = _board_of(options)
     _check_output(output, options.elf)
     wanted = filter_of(options, options.elf)
     tell_leftovers()
@@ -111,7 +122,13 @@ def record(context: Context, options: argparse.Namespace) -> int:
             outcome.status = 128 + interrupted.signals[0]
         with _uninterrupted():
             _end(emulator, outcome)
-            return _keep(emulator, output, outcome, quiet=options.quiet)
+            return _keep(emulator, output, outcome, quiet=options.quiet, user_mode=board.user_mode)
+
+
+def _board_of(options: argparse.Namespace) -> Board:
+    if (options.board is None) == (options.user is None):
+        raise UsageError("give --board B, or --user QEMU for a single Linux program")
+    return load_board(options.board) if options.user is None else user_board(options.user)
 
 
 class _Outcome:
@@ -163,7 +180,9 @@ def _end(emulator: Emulator, outcome: _Outcome) -> None:
     emulator.wait()
 
 
-def _keep(emulator: Emulator, output: Path, outcome: _Outcome, *, quiet: bool) -> int:
+def _keep(
+    emulator: Emulator, output: Path, outcome: _Outcome, *, quiet: bool, user_mode: bool
+) -> int:
     """Write the recording and say so; the exit status."""
     qemu_status = emulator.wait()
     assert qemu_status is not None
@@ -183,11 +202,20 @@ def _keep(emulator: Emulator, output: Path, outcome: _Outcome, *, quiet: bool) -
         )
     if outcome.trouble or (qemu_status >= 0 and not saved.finished):
         # QEMU may have ended before anybody asked; its stderr has said why.
-        trouble = outcome.trouble or "the recorder stopped before the end"
+        trouble = outcome.trouble or emulator.recorder_said()
+        if not trouble:
+            trouble = "the recorder stopped before the end"
+            trouble += " (did the program replace itself, by execve?)" if user_mode else ""
         _say(f"{output}: the recording is incomplete: {trouble}")
         return EXIT_FAILURE
     if outcome.status is not None:
         return outcome.status
+    if qemu_status < 0 and user_mode:
+        _say(
+            f"{output}: the program ended by signal {-qemu_status}; its last block counts as "
+            "executed whole, though it may have been left before its end"
+        )
+        return 128 - qemu_status
     if qemu_status < 0:
         _say(f"{emulator.start_error()}; what was executed until then is kept")
         return EXIT_FAILURE

@@ -17,6 +17,7 @@ from gdbext.replay.kinds import (
     FALL,
     FALL_MEMORY,
     NO_TARGET,
+    TRAP_RETURN,
     UNKNOWN,
     End,
     EndFlag,
@@ -24,6 +25,7 @@ from gdbext.replay.kinds import (
     Mode,
 )
 from gdbext.replay.modes import ModeFinder
+from gdbext.replay.signal_return import returns_from_signal
 from gdbext.replay.stack_switch import loads_stack_pointer
 
 if TYPE_CHECKING:
@@ -62,6 +64,8 @@ class Classifier:
         target: str,
         mode_at: Callable[[int], str | None] | None = None,
         m_profile: bool | None = None,
+        *,
+        user_mode: bool = False,
     ) -> None:
         """Nothing is classified yet.
 
@@ -71,6 +75,7 @@ class Classifier:
                 'data' or None; they go before everything else.
             m_profile: True or False if the board says so; None: M-profile as long as no block
                 can only be A32.
+            user_mode: it is a Linux program's code: a system call may return from a signal.
 
         Raises:
             UsageError: an unknown target.
@@ -84,6 +89,7 @@ class Classifier:
         self.unknown = 0
         self.m_profile = m_profile
         self._target_name = target
+        self._user_mode = user_mode
         self._mode_at = mode_at
         self._modes = ModeFinder(target, mode_at, m_profile)
         self._had_arm = False
@@ -118,6 +124,12 @@ class Classifier:
                 end = FALL_MEMORY
             else:
                 end = self._end_of(mode, address, sizes, code)
+            if (
+                self._user_mode
+                and end.kind in (EndKind.TRAP_CALL, EndKind.UNKNOWN)
+                and returns_from_signal(self._target_name, sizes, code)
+            ):
+                end = TRAP_RETURN
             switch = EndFlag.SWITCH if loads_stack_pointer(mode, sizes, code) else 0
             self.mode.append(mode)
             self.end_kind.append(end.kind)

@@ -83,7 +83,10 @@ class Replay:
         self._functions = functions
         self._resets = set(resets)
         self._set_jumps: set[int] = set()
-        self.classes = classes or Classifier(target, mode_at, m_profile)
+        user_mode = recording.meta.get("user_mode") is True
+        if user_mode:
+            m_profile = False
+        self.classes = classes or Classifier(target, mode_at, m_profile, user_mode=user_mode)
         self._lib = replay_library()
         self._handle: int | None = None
         self._chunks_done = 0

@@ -6,7 +6,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -19,9 +19,18 @@ from gdbext.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["ELF_MARK", "Board", "board_directories", "boards", "load_board", "unnamed_board"]
+__all__ = [
+    "ELF_MARK",
+    "Board",
+    "board_directories",
+    "boards",
+    "load_board",
+    "unnamed_board",
+    "user_board",
+]
 
 ELF_MARK = "{elf}"
+_USER_TARGETS: Final = ("arm", "aarch64", "riscv32", "riscv64", "i386", "x86_64")
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,8 @@ class Board:
     task_names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Names of tasks, by the symbol of their stack (`SYMBOL+OFFSET` inside it) or of the function
     that they begin with."""
+    user_mode: bool = False
+    """No machine: QEMU runs a single Linux program."""
 
     def arguments(self, elf: str | os.PathLike[str]) -> list[str]:
         """Return QEMU's arguments that boot `elf`.
@@ -103,6 +114,23 @@ def unnamed_board(
         icount=None,
         path=path,
     )
+
+
+def user_board(qemu: str) -> Board:
+    """What stands for a board where QEMU runs a single Linux program.
+
+    Args:
+        qemu: a user-mode emulator, such as `qemu-arm`, or its path.
+
+    Raises:
+        ConfigError: its name is not that of an emulator whose programs can be recorded.
+    """
+    target = Path(qemu).name.removeprefix("qemu-")
+    if target not in _USER_TARGETS or not Path(qemu).name.startswith("qemu-"):
+        known = ", ".join(f"qemu-{name}" for name in _USER_TARGETS)
+        raise ConfigError(f"--user: '{qemu}' is none of {known}")
+    board = unnamed_board(qemu, (ELF_MARK,))
+    return replace(board, name=Path(qemu).name, target=target, user_mode=True)
 
 
 def boards() -> list[Board]:

@@ -61,7 +61,7 @@ def boot(
         NativeError: the plugin for this QEMU has not been built.
     """
     check_elf(elf, board)
-    qemu = qemu_binary.find(board.qemu)
+    qemu = qemu_binary.find(board.qemu, user_mode=board.user_mode)
     if isinstance(board.vector_table, int) and not recorder.vectors:
         recorder = replace(recorder, vectors=board.vector_table)
     emulator = launch(
@@ -77,6 +77,7 @@ def boot(
         stdout=stdout,
         quiet=quiet,
         environment=qemu.environment,
+        user_mode=board.user_mode,
     )
     try:
         write_launch_meta(
@@ -215,7 +216,28 @@ def check_elf(elf: Path, board: Board) -> None:
         raise TargetError(f"{elf}: is no ELF file")
     bits = 64 if header[4] == 2 else 32
     machine = int.from_bytes(header[18:20], "big" if header[5] == 2 else "little")
+    if board.user_mode:
+        _check_static(elf)
     runs = _RUNS.get(board.target)
     if runs is not None and (machine, bits) not in runs:
         what = f"{_NAMES.get(machine, f'machine {machine}')}, {bits} bits"
         raise TargetError(f"{elf}: a program for {what}; board {board.name} is {board.target}")
+
+
+def _check_static(elf: Path) -> None:
+    """Raise TargetError if the program's code is not all in its file, at the addresses there."""
+    # Late: nothing else here needs it.
+    from elftools.common.exceptions import ELFError
+    from elftools.construct import ConstructError
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        with elf.open("rb") as file:
+            image = ELFFile(file)
+            fixed = image["e_type"] == "ET_EXEC"
+            interpreted = any(part["p_type"] == "PT_INTERP" for part in image.iter_segments())
+    except (ELFError, ConstructError) as error:
+        raise TargetError(f"{elf}: is no whole ELF file: {error}") from error
+    if not fixed or interpreted:
+        what = "loads shared libraries" if interpreted else "is position independent"
+        raise TargetError(f"{elf}: {what}; link it with -static -no-pie to record it with --user")

@@ -91,13 +91,17 @@ def qemu_command(
     *,
     gdb: str | None = None,
     extra_args: Sequence[str] = (),
+    user_mode: bool = False,
 ) -> list[str]:
     """The whole command line of QEMU.
 
     Args:
         gdb: character device for the GDB stub (then the machine waits, halted); None: no stub.
         extra_args: the user's, last, so that they win.
+        user_mode: QEMU runs a single program, whose arguments `extra_args` are.
     """
+    if user_mode:
+        return [str(qemu), "-plugin", plugin_argument, *board_args, *extra_args]
     command = [str(qemu), *board_args, "-plugin", plugin_argument]
     if gdb is not None:
         command += ["-S", "-gdb", gdb]
@@ -209,6 +213,12 @@ class Emulator:
         said = said.removeprefix(f"{self.command[0]}: ").removeprefix(f"{name}: ")
         return TargetError(f"{name} {how}: {said}")
 
+    def recorder_said(self) -> str:
+        """Why the recorder stopped, as it said on stderr; empty if it did not."""
+        marks = ("gdbext: recording stopped: ", "gdbext: recording not possible: ")
+        said = [line for line in self._output.lines() if line.startswith(marks)]
+        return said[-1].split(": ", 2)[2] if said else ""
+
     def terminate(self) -> None:
         """Ask QEMU to end; it writes the END of the recording. SIGKILL follows if it does not."""
         self._command(b"t")
@@ -254,6 +264,7 @@ def launch(
     stdout: int = 1,
     quiet: bool = False,
     environment: Mapping[str, str] | None = None,
+    user_mode: bool = False,
 ) -> Emulator:
     """Start QEMU with the recorder and return at once; `Emulator.wait_ready` waits for it.
 
@@ -267,6 +278,7 @@ def launch(
         stdin, stdout: file descriptors for QEMU; None: /dev/null. Its stderr goes through us to
             ours, unless `quiet`.
         environment: variables that QEMU needs beside ours.
+        user_mode: see `qemu_command`.
 
     Raises:
         TargetError: QEMU cannot be executed, or there is no place for the directory.
@@ -282,6 +294,7 @@ def launch(
             recorder.argument(plugin, directory),
             gdb=f"tcp:127.0.0.1:{gdb_port}" if gdb_port is not None else None,
             extra_args=extra_args,
+            user_mode=user_mode,
         )
         watchdog, pipe, pid = _start_watchdog(command, stdin, stdout, environment or {})
     except BaseException:
@@ -416,11 +429,15 @@ class _Output:
         """Wait until all of an ended QEMU's output has been read."""
         self._thread.join(timeout=2.0)
 
-    def last_line(self) -> str:
-        """The line that tells most: the plugin's, else the last that QEMU marks, else the last."""
+    def lines(self) -> list[str]:
+        """The last lines, without empty ones."""
         with self._lock:
             raw = [*self._lines, self._partial]
-        lines = [line for line in (piece.decode(errors="replace").strip() for piece in raw) if line]
+        return [line for line in (piece.decode(errors="replace").strip() for piece in raw) if line]
+
+    def last_line(self) -> str:
+        """The line that tells most: the plugin's, else the last that QEMU marks, else the last."""
+        lines = self.lines()
         plugins = [line.removeprefix("gdbext: ") for line in lines if line.startswith("gdbext: ")]
         marked = [line for line in lines if line.startswith("qemu")]
         return (plugins or marked or lines or [""])[-1]

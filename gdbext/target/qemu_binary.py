@@ -46,7 +46,7 @@ _ANSWER_TIMEOUT_S: Final = 20.0
 
 @dataclass(frozen=True)
 class QemuBinary:
-    """A QEMU system emulator that can run with the plugin."""
+    """A QEMU that can run with the plugin."""
 
     path: Path
     version: Version
@@ -71,27 +71,33 @@ class QemuBinary:
         return ".".join(map(str, self.version))
 
 
-def find(name: str) -> QemuBinary:
+def find(name: str, *, user_mode: bool = False) -> QemuBinary:
     """The emulator `name`: a program name (`qemu-system-arm`) or a path.
+
+    Args:
+        user_mode: one of single programs (`qemu-arm`) is wanted, not one of machines.
 
     Raises:
         TargetError: it is not there, does not run, is too old, or was built without plugins.
     """
     path = _locate(name)
-    arguments, environment = _unpacked_surroundings(path)
-    number = version(path, environment)
+    arguments, environment = ((), {}) if user_mode else _unpacked_surroundings(path)
+    number = version(path, environment, user_mode=user_mode)
     return QemuBinary(path, number, plugin_family(number), arguments, environment)
 
 
-def version(binary: Path, environment: dict[str, str] | None = None) -> Version:
+def version(
+    binary: Path, environment: dict[str, str] | None = None, *, user_mode: bool = False
+) -> Version:
     """The version of a QEMU program, which must be able to load plugins.
 
     Args:
         binary: path of the program.
         environment: variables it needs beside ours.
+        user_mode: it shall run single programs, not machines.
 
     Raises:
-        TargetError: it does not run, is no QEMU, or was built without plugins.
+        TargetError: it does not run, is no such QEMU, or was built without plugins.
     """
     # A QEMU without plugins refuses the option at once; one with plugins prints its version
     # before it loads any.
@@ -101,11 +107,12 @@ def version(binary: Path, environment: dict[str, str] | None = None) -> Version:
             f"{binary}: built without plugins; install {debian_package(binary.name)}, or build QEMU"
             " with --enable-plugins"
         )
-    match = re.search(r"QEMU emulator version (\d+)\.(\d+)(?:\.(\d+))?", output)
-    if re.match(r"qemu-\w+ version ", output):
+    name = r"qemu-\w+" if user_mode else "QEMU emulator"
+    match = re.search(rf"{name} version (\d+)\.(\d+)(?:\.(\d+))?", output)
+    if not user_mode and re.match(r"qemu-\w+ version ", output):
         raise TargetError(
-            f"{binary}: runs single programs, not machines: their threads come and go, and signals "
-            "are not interrupts; only system emulators (qemu-system-*) can be recorded"
+            f"{binary}: runs single programs, not machines; `gdbext record --user` takes it, "
+            "everything else wants a system emulator (qemu-system-*)"
         )
     if code != 0 or match is None:
         first_line = next((line for line in output.splitlines() if line.strip()), "no output")
@@ -163,6 +170,8 @@ def qemu_directory() -> Path | None:
 
 def debian_package(name: str) -> str:
     """The Debian package that holds the program `name`."""
+    if not name.startswith("qemu-system-"):
+        return "qemu-user"
     machine = name.removeprefix("qemu-system-")
     if machine in ("arm", "aarch64"):
         return "qemu-system-arm"

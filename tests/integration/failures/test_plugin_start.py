@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import stat
 import subprocess
@@ -15,7 +14,7 @@ import pytest
 
 from gdbext.nativelib import NATIVE_DIRECTORY
 from gdbext.target.boards import load_board
-from gdbext.target.qemu_binary import FAMILIES, QemuBinary, plugin_family, plugin_path
+from gdbext.target.qemu_binary import FAMILIES, QemuBinary, plugin_path
 from tests.support.firmware import counters, firmware_path
 from tests.support.gdbext_cli import environment, gdbext_command
 from tests.support.qemu_runs import record
@@ -179,31 +178,6 @@ def test_plugin_of_another_family_is_refused_by_qemu(qemu: QemuBinary, tmp_path:
 
             assert (status, said) == (1, []), family
             assert list(tmp_path.iterdir()) == []
-
-
-def run_text(*words: str) -> str:
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
-
-
-def test_user_mode_is_refused(tmp_path: Path) -> None:
-    user = shutil.which("qemu-arm")
-    if user is None:
-        pytest.skip("qemu-arm (qemu-user) is not installed")
-    version = re.search(r"version (\d+)\.(\d+)", run_text(user, "--version"))
-    assert version
-    plugin = plugin_path(plugin_family(tuple(map(int, version.groups()))))
-    done = subprocess.run(
-        [user, "-plugin", f"{plugin},dir=live", "/bin/true"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-    assert done.returncode != 0
-    assert "gdbext: only system emulation (qemu-system-*) can be recorded" in done.stderr
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_plugin_that_was_not_built_is_one_line(tmp_path: Path) -> None:
