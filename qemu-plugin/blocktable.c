@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "format.h"
-#include "usermode.h"
+#include "descriptors.h"
 
 #define SEGMENT_SIZE (256u << 10)
 #define MAPPING_SIZE (2ull << 30)
@@ -74,7 +74,7 @@ bool blocktable_open(const char *directory, char *message, size_t message_size)
     char path[4096];
 
     snprintf(path, sizeof(path), "%s/blocks", directory);
-    bt.fd = usermode_fd(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    bt.fd = descriptors_move(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (bt.fd < 0) {
         snprintf(message, message_size, "%s: %s", path, strerror(errno));
         return false;

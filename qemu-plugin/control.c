@@ -24,7 +24,7 @@
 #include "qemu_api.h"
 #include "recorder.h"
 #include "stopon.h"
-#include "usermode.h"
+#include "descriptors.h"
 
 #define REQUEST_MAX    4096
 #define REPLY_MAX      8192
@@ -219,7 +219,7 @@ static void close_client(void)
 static void accept_client(void)
 {
     const struct timeval timeout = {.tv_sec = SEND_TIMEOUT_S};
-    int fd = usermode_fd(accept4(c.listener, NULL, NULL, SOCK_CLOEXEC));
+    int fd = descriptors_move(accept4(c.listener, NULL, NULL, SOCK_CLOEXEC));
     Reply r = {.used = 0};
 
     if (fd < 0) {
@@ -329,7 +329,7 @@ bool control_open(const char *directory, const char *target, char *message, size
     }
     snprintf(c.target, sizeof(c.target), "%s", target);
     memcpy(address.sun_path, c.path, sizeof(c.path));
-    c.listener = usermode_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    c.listener = descriptors_move(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     /* between bind and chmod the directory (0700) keeps others out */
     if (c.listener < 0 || bind(c.listener, (struct sockaddr *)&address, sizeof(address)) || chmod(c.path, 0600) ||
         listen(c.listener, 8)) {

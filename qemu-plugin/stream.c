@@ -18,7 +18,7 @@
 #include "blocktable.h"
 #include "crc32.h"
 #include "format.h"
-#include "usermode.h"
+#include "descriptors.h"
 
 /* A record that a ring may drop or must keep. */
 typedef struct StreamRecord {
@@ -343,7 +343,7 @@ bool stream_turn(uint64_t generation, uint64_t size)
         }
     }
     snprintf(path, sizeof(path), "%s.new", stream.path);
-    stream.fd = usermode_fd(open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    stream.fd = descriptors_move(open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (stream.fd < 0 || !fill_turned(old, generation, size, records, first) || rename(path, stream.path)) {
         err = errno;
         if (stream.fd >= 0) {
@@ -380,7 +380,7 @@ bool stream_open(const char *directory, int level, char *message, size_t message
     snprintf(path, sizeof(stream.path), "%s/stream", directory);
     stream.level = level;
     stream.zstd = ZSTD_createCCtx();
-    stream.fd = usermode_fd(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    stream.fd = descriptors_move(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (stream.fd < 0 || !stream.zstd) {
         snprintf(message, message_size, "%s: %s", path, strerror(stream.zstd ? errno : ENOMEM));
         return false;

@@ -6,19 +6,13 @@
 #define _GNU_SOURCE
 #include "usermode.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
+#include "descriptors.h"
 #include "recorder.h"
 
-/* Descriptors of ours lie this far below the limit, at most where programs that close them one by one mostly end. */
-#define FDS_OF_OURS 32
-#define FDS_USUAL   1024
-
-static bool on, forked;
+static bool forked;
 
 /* No lock is taken: a thread that the child does not have may hold it. */
 static void in_child(void)
@@ -43,11 +37,11 @@ static void in_parent(void)
 
 bool usermode_begin(void)
 {
-    on = true;
+    descriptors_share();
     return pthread_atfork(NULL, in_parent, in_child) == 0;
 }
 
-bool usermode_is_on(void) { return on; }
+bool usermode_is_on(void) { return descriptors_are_shared(); }
 
 bool usermode_is_fork(void) { return forked; }
 
@@ -56,20 +50,4 @@ void usermode_thread(void)
     if (!recorder.blocks_missed) {
         recorder_cannot("the program started a thread; a program of one thread only can be recorded");
     }
-}
-
-int usermode_fd(int fd)
-{
-    struct rlimit limit;
-    int moved;
-
-    if (!on || fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < 2 * FDS_OF_OURS) {
-        return fd;
-    }
-    moved = fcntl(fd, F_DUPFD_CLOEXEC, (int)(limit.rlim_cur < FDS_USUAL ? limit.rlim_cur : FDS_USUAL) - FDS_OF_OURS);
-    if (moved < 0) {
-        return fd;
-    }
-    close(fd);
-    return moved;
 }

@@ -18,7 +18,5 @@ bool usermode_is_on(void);
 bool usermode_is_fork(void);
 /* Another vCPU, which is another thread of the program, is about to run: the recording ends, with a gap. */
 void usermode_thread(void);
-/* A file descriptor of ours (or -1), moved out of the way of the program's; with a machine it stays. */
-int usermode_fd(int fd);
 
 #endif
